@@ -1,0 +1,155 @@
+// kvik: the public face of the engine. The command line and the server use nothing else.
+//
+// Use     Engine::open a model, then Session (a conversation) or Engine::submit (one request);
+//         read TokenEvents from the Stream until `done`.
+// Threads Engine and Session may be used from any thread; a Stream by one reader at a time. One
+//         engine thread inside steps all requests together.
+// Owner   an Engine outlives its Streams and Sessions.
+// Errors  Result everywhere; ErrorKind is the exit code of docs/contracts.md.
+// Invariant same model, tokens, sampling and seed -> same bits, whatever is cached, batched or
+//         chunked, on any number of threads and any instruction set.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/types.h"
+#include "cache/spec.h"
+#include "model/model.h"
+#include "sample/params.h"
+#include "text/chat_template.h"
+#include "text/tokenizer.h"
+
+namespace kvik {
+
+enum class CachePolicy : uint8_t { reuse, off };  // off: neither finds nor publishes prefixes
+
+struct EngineOptions {
+    std::string model_path;
+    uint32_t context = 0;               // tokens a sequence may have; 0: min(model, 8192)
+    uint32_t n_threads = 0;             // 0: the cores of the cgroup quota
+    uint32_t ubatch = 512;              // most prompt rows in one step
+    uint32_t block_tokens = 32;         // 16, 32 or 64
+    uint32_t max_sequences = 16;        // sequences that run at once; more wait
+    uint64_t cache_bytes = 1ull << 30;  // budget of all KV
+    KvType kv_type = KvType::f16;
+    CachePolicy cache = CachePolicy::reuse;
+    std::optional<std::string> isa;  // as KVIK_ISA; unset: the best that the CPU has
+    std::optional<std::string> act;  // as KVIK_ACT: "int8" or "f32"; unset: int8
+    // Called on the opening thread while weights load; done / total in bytes.
+    std::function<void(uint64_t done, uint64_t total)> progress;
+};
+
+enum class EndTokens : uint8_t { stop, ignore };  // ignore: they are sampled like any other
+
+struct GenerateRequest {
+    std::vector<TokenId> prompt;  // the full prefix, always
+    SamplingParams sampling;
+    uint32_t max_new_tokens = UINT32_MAX;  // UINT32_MAX: until the end token or the context
+    EndTokens end_tokens = EndTokens::stop;
+    std::vector<std::string> stop;  // at most 16 stop strings, none empty
+    CachePolicy cache = CachePolicy::reuse;
+    bool want_logprobs = false;     // TokenEvent::logprob of the raw distribution
+    bool want_logits_hash = false;  // Summary::logits_sha256
+    // Sees every row of logits of the prompt in order, on the engine thread: [vocab_size] f32.
+    // The prompt is computed from its start (a cached prefix has no logits rows).
+    std::function<void(uint32_t position, std::span<const float> logits)> on_prompt_logits;
+};
+
+enum class FinishReason : uint8_t { stop, length, cancelled };
+std::string_view finish_reason_name(FinishReason reason);
+
+struct Timings {
+    uint32_t prompt_n = 0;  // prompt tokens, cached ones included
+    uint32_t cached_n = 0;  // of these, found in the cache
+    uint32_t decode_n = 0;  // tokens generated
+    double queue_ms = 0;
+    double prompt_ms = 0;  // from the start of the request's first step to its first token
+    double decode_ms = 0;  // from the first token to the last
+};
+
+struct Summary {
+    FinishReason reason = FinishReason::length;
+    Timings timings;
+    std::string logits_sha256;  // hex; empty unless asked for
+    uint32_t kv_blocks = 0;     // blocks the sequence held at its end
+};
+
+struct TokenEvent {
+    TokenId id = 0;
+    std::string text;  // what became certain with this token; may be empty
+    float logprob = 0;
+};
+
+// The events of one request. Dropping it cancels the request.
+class Stream {
+  public:
+    ~Stream();
+    Stream(Stream&&) noexcept;
+    Stream& operator=(Stream&&) noexcept;
+
+    // Next token, nothing at the end, or the error that ended the request. Blocks at most `wait`;
+    // a timeout is ErrorKind::failed with Stream::timed_out() true.
+    Result<std::optional<TokenEvent>> next(std::chrono::milliseconds wait = std::chrono::hours(24));
+    bool timed_out() const;
+    void cancel();                   // takes effect within one step; what was sent stays
+    const Summary& summary() const;  // valid after the end
+    // Text after the last token: flushed bytes, text held back for a stop string that did not come.
+    const std::string& tail() const;  // valid after the end
+
+  private:
+    friend class Engine;
+    struct State;
+    explicit Stream(std::shared_ptr<State> state);
+    std::shared_ptr<State> state_;
+};
+
+struct CacheStats {
+    uint32_t n_blocks = 0, n_free = 0;
+    uint64_t block_bytes = 0;
+    uint64_t cached_tokens = 0;  // tokens reachable by prefix
+    uint64_t hit_tokens = 0, computed_tokens = 0, evicted_blocks = 0;
+};
+
+struct UsedSettings {
+    std::string isa, act, kv;
+    uint32_t ubatch = 0, n_threads = 0, context = 0;
+};
+
+class Engine {
+  public:
+    static Result<std::unique_ptr<Engine>> open(EngineOptions options);
+    // For tests and experiments: any Model, no text.
+    static Result<std::unique_ptr<Engine>> over(std::unique_ptr<Model> model,
+                                                EngineOptions options);
+    ~Engine();
+
+    const ModelSpec& model() const;
+    const Tokenizer* tokenizer() const;         // null: the model has none
+    const ChatTemplate* chat_template() const;  // null: the model has none
+    const UsedSettings& used() const;
+    double load_ms() const;
+    CacheStats cache_stats() const;
+
+    // Errors: empty prompt, id outside the vocabulary, bad sampling -> usage; longer than the
+    // context -> context, naming both numbers; inbox full -> failed.
+    Result<Stream> submit(GenerateRequest request);
+
+    // Ids of a rendered chat, BOS included where the tokenizer adds one and the text has none.
+    Result<std::vector<TokenId>> encode_chat(const std::vector<ChatMessage>& messages) const;
+
+  private:
+    struct Impl;
+    explicit Engine(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace kvik

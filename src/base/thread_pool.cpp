@@ -1,0 +1,146 @@
+#include "base/thread_pool.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/check.h"
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace kvik {
+namespace {
+
+void relax() noexcept {
+#if defined(__x86_64__)
+    _mm_pause();
+#endif
+}
+
+// Sets FTZ and DAZ for the life of the object.
+class FlushDenormals {
+  public:
+#if defined(__x86_64__)
+    FlushDenormals() noexcept : before_(_mm_getcsr()) {
+        _mm_setcsr(before_ | 0x8040u);
+    }
+    ~FlushDenormals() {
+        _mm_setcsr(before_);
+    }
+
+  private:
+    unsigned before_;
+#endif
+};
+
+constexpr auto kSpin = std::chrono::microseconds(50);
+
+// Waits until `word` is no longer `old`: spins for kSpin, then sleeps in the kernel.
+void wait_change(const std::atomic<uint32_t>& word, uint32_t old) noexcept {
+    const auto until = std::chrono::steady_clock::now() + kSpin;
+    for (;;) {
+        for (int i = 0; i < 64; ++i) {
+            if (word.load(std::memory_order_acquire) != old) return;
+            relax();
+        }
+        if (std::chrono::steady_clock::now() > until) break;
+    }
+    while (word.load(std::memory_order_acquire) == old) word.wait(old, std::memory_order_acquire);
+}
+
+}  // namespace
+
+struct ThreadPool::Impl {
+    uint32_t n_threads = 1;
+    std::vector<std::thread> threads;
+    const std::function<void(Worker)>* body = nullptr;
+    std::atomic<bool> stopping{false};
+    alignas(64) std::atomic<uint32_t> run_number{0};
+    alignas(64) std::atomic<uint32_t> n_arrived{0};
+    alignas(64) std::atomic<uint32_t> phase{0};
+
+    // Central barrier; `phase` counts the barriers passed. acq_rel on the counter orders every
+    // worker's writes before every worker's next phase.
+    void barrier() noexcept {
+        if (n_threads == 1) return;
+        const uint32_t now = phase.load(std::memory_order_relaxed);
+        if (n_arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == n_threads) {
+            n_arrived.store(0, std::memory_order_relaxed);
+            phase.store(now + 1, std::memory_order_release);
+            phase.notify_all();
+        } else {
+            wait_change(phase, now);
+        }
+    }
+};
+
+void Worker::barrier() const {
+    pool_->impl_->barrier();
+}
+
+ThreadPool::ThreadPool(uint32_t n_threads) : impl_(std::make_unique<Impl>()) {
+    KVIK_CHECK(n_threads >= 1, "a pool has at least the calling thread");
+    impl_->n_threads = n_threads;
+    for (uint32_t i = 1; i < n_threads; ++i)
+        impl_->threads.emplace_back([this, i] {
+            const FlushDenormals flush;
+            for (uint32_t seen = 0;;) {
+                wait_change(impl_->run_number, seen);
+                seen = impl_->run_number.load(std::memory_order_acquire);
+                if (impl_->stopping.load(std::memory_order_acquire)) return;
+                (*impl_->body)(Worker(*this, i, impl_->n_threads));
+                impl_->barrier();
+            }
+        });
+}
+
+ThreadPool::~ThreadPool() {
+    impl_->stopping.store(true, std::memory_order_release);
+    impl_->run_number.fetch_add(1, std::memory_order_release);
+    impl_->run_number.notify_all();
+    for (std::thread& thread : impl_->threads) thread.join();
+}
+
+uint32_t ThreadPool::n_threads() const {
+    return impl_->n_threads;
+}
+
+void ThreadPool::run(const std::function<void(Worker)>& body) {
+    const FlushDenormals flush;
+    if (impl_->n_threads > 1) {
+        impl_->body = &body;
+        impl_->run_number.fetch_add(1, std::memory_order_release);
+        impl_->run_number.notify_all();
+    }
+    body(Worker(*this, 0, impl_->n_threads));
+    impl_->barrier();
+}
+
+uint32_t usable_cores() {
+    uint32_t n = std::max(1u, std::thread::hardware_concurrency());
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (::sched_getaffinity(0, sizeof set, &set) == 0)
+        n = static_cast<uint32_t>(std::max(1, CPU_COUNT(&set)));
+    // cgroup v2: "<quota> <period>" or "max <period>".
+    std::ifstream file("/sys/fs/cgroup/cpu.max");
+    std::string quota;
+    double period = 0;
+    if (file >> quota >> period && quota != "max" && period > 0) {
+        char* end = nullptr;
+        const double cores = std::strtod(quota.c_str(), &end) / period;
+        if (end != quota.c_str() && cores > 0)
+            n = std::min(n, static_cast<uint32_t>(std::max(1.0, std::ceil(cores))));
+    }
+    return n;
+}
+
+}  // namespace kvik

@@ -1,0 +1,54 @@
+// ThreadPool: persistent workers that run one function together, with barriers between its phases.
+//
+// Use     pool.run([&](Worker w) { ...phase...; w.barrier(); ...phase... });
+//         worker 0 is the calling thread. A pool of 1 runs inline.
+// Threads one run at a time, from one owner thread.
+// Cost    waking sleeping workers costs some microseconds, a barrier under one while workers spin;
+//         workers spin about 50 us after a run and then sleep, so an idle engine uses no CPU.
+// Invariant every worker has flush-to-zero and denormals-are-zero set while it runs (R7 of
+//         kernels/SPEC.md), the calling thread included; its own setting is restored after.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace kvik {
+
+class ThreadPool;
+
+// One worker's ticket inside a run.
+class Worker {
+  public:
+    uint32_t index() const { return index_; }
+    uint32_t count() const { return count_; }
+    void barrier() const;  // all workers of the run arrive before any leaves
+
+  private:
+    friend class ThreadPool;
+    Worker(ThreadPool& pool, uint32_t index, uint32_t count)
+        : pool_(&pool), index_(index), count_(count) {}
+    ThreadPool* pool_;
+    uint32_t index_, count_;
+};
+
+class ThreadPool {
+  public:
+    explicit ThreadPool(uint32_t n_threads);  // at least 1
+    ~ThreadPool();
+    ThreadPool(const ThreadPool&) = delete;
+    ThreadPool& operator=(const ThreadPool&) = delete;
+
+    uint32_t n_threads() const;
+    void run(const std::function<void(Worker)>& body);
+
+  private:
+    friend class Worker;
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+// Cores this process may use: the affinity mask, cut to the cgroup's CPU quota. At least 1.
+uint32_t usable_cores();
+
+}  // namespace kvik
