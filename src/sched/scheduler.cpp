@@ -1,0 +1,116 @@
+#include "sched/scheduler.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace kvik {
+
+static uint32_t blocks_for(uint32_t n_tokens, uint32_t block_tokens) {
+    return (n_tokens + block_tokens - 1) / block_tokens;
+}
+
+uint32_t blocks_wanted(const SequenceView& view, uint32_t n_rows, uint32_t block_tokens) {
+    if (n_rows == 0) return 0;
+    const uint32_t n_after = blocks_for(view.n_computed + n_rows, block_tokens);
+    const uint32_t n_new = n_after > view.n_blocks ? n_after - view.n_blocks : 0;
+    const bool writes_tail = view.n_computed % block_tokens != 0;
+    return n_new + (writes_tail && view.tail == TailBlock::shared ? 1 : 0);
+}
+
+// The most of `n_rows` for whose blocks there is room.
+static uint32_t rows_that_fit(const SequenceView& view, uint32_t n_rows, uint32_t n_free,
+                              uint32_t block_tokens) {
+    if (blocks_wanted(view, n_rows, block_tokens) <= n_free) return n_rows;
+    const uint32_t n_first = blocks_wanted(view, 1, block_tokens);
+    if (n_first > n_free) return 0;
+    const uint32_t n_held = std::max(view.n_blocks, blocks_for(view.n_computed + 1, block_tokens));
+    return (n_held + n_free - n_first) * block_tokens - view.n_computed;
+}
+
+namespace {
+
+// What is left while one plan is made.
+class Planner {
+  public:
+    Planner(std::span<const SequenceView> sequences, const Room& room, StepPlan& plan)
+        : sequences_(sequences), room_(room), plan_(plan), n_free_(room.n_free_blocks) {
+        KVIK_CHECK(room.n_logits_rows >= sequences.size(), "every sequence may have a logits row");
+        n_spare_logits_ = room.n_logits_rows - static_cast<uint32_t>(sequences.size());
+    }
+
+    // Policy 1. Returns how many rows that made.
+    uint32_t plan_streams() {
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < sequences_.size(); ++i) {
+            if (sequences_[i].n_pending() == 1) n += give(i, 1);
+        }
+        return n;
+    }
+
+    // Policy 2.
+    void plan_prompts(uint32_t n_rows) {
+        for (uint32_t i = 0; i < sequences_.size() && n_rows > 0; ++i) {
+            if (sequences_[i].n_pending() <= 1) continue;
+            const uint32_t n = give(i, std::min(n_rows, sequences_[i].n_pending()));
+            plan_.n_prompt_rows += n;
+            n_rows -= n;
+        }
+    }
+
+    // Policy 3.
+    void plan_room() {
+        if (n_wanted_ > room_.n_free_blocks) plan_.n_blocks_short = n_wanted_ - room_.n_free_blocks;
+        if (!oldest_starved_) return;
+        for (auto i = static_cast<uint32_t>(sequences_.size()); i-- > *oldest_starved_ + 1;) {
+            if (sequences_[i].n_blocks == 0) continue;
+            plan_.preempt = i;
+            return;
+        }
+    }
+
+  private:
+    uint32_t give(uint32_t index, uint32_t n_rows) {
+        const SequenceView& view = sequences_[index];
+        const bool all = view.want_logits == WantLogits::of_every_token;
+        if (all) n_rows = std::min(n_rows, n_spare_logits_ + 1);
+        const uint32_t n_wanted = blocks_wanted(view, n_rows, room_.block_tokens);
+        const uint32_t n = rows_that_fit(view, n_rows, n_free_, room_.block_tokens);
+        const uint32_t n_given = blocks_wanted(view, n, room_.block_tokens);
+        n_wanted_ += n_wanted;
+        n_free_ -= n_given;
+        if (n == 0) {
+            oldest_starved_ = std::min(index, oldest_starved_.value_or(index));
+            return 0;
+        }
+        if (all) n_spare_logits_ -= n - 1;
+        const uint32_t n_last = view.n_computed + n == view.n_tokens ? 1 : 0;
+        plan_.rows.push_back({.sequence = index, .n_rows = n, .n_logits_rows = all ? n : n_last});
+        return n;
+    }
+
+    std::span<const SequenceView> sequences_;
+    const Room& room_;
+    StepPlan& plan_;
+    uint32_t n_free_;
+    uint32_t n_spare_logits_;
+    uint32_t n_wanted_ = 0;
+    std::optional<uint32_t> oldest_starved_;
+};
+
+}  // namespace
+
+void plan_step(std::span<const SequenceView> sequences, const Room& room, StepPlan& plan) {
+    KVIK_CHECK(room.n_rows > 0 && room.block_tokens > 0, "a step has room for a row");
+    plan.clear();
+    Planner planner(sequences, room, plan);
+    const uint32_t n_streams = planner.plan_streams();
+    planner.plan_prompts(room.n_rows > n_streams ? room.n_rows - n_streams : 1);
+    planner.plan_room();
+}
+
+uint32_t most_rows(uint32_t n_rows, uint32_t max_sequences) {
+    return std::max(n_rows, max_sequences);
+}
+
+}  // namespace kvik

@@ -1,0 +1,50 @@
+// Scheduler: sequences and room in, StepPlan out. Pure: it looks, counts and changes nothing.
+//
+// Policy  1. a sequence with one token to compute gets its row first: long prompts never stop
+//            streams that run;
+//         2. prompts get what is left of n_rows, oldest first, cut into chunks; at least one row,
+//            so that many streams never stop a prompt either;
+//         3. blocks go in the same order; who gets none waits for an eviction, else the youngest
+//            sequence gives its blocks up for an older one, never the other way round.
+// Cost    O(sequences) a plan.
+// Invariant the oldest sequence moves, or the plan names what has to go first.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "sched/step_plan.h"
+
+namespace kvik {
+
+enum class WantLogits : uint8_t { of_last_token, of_every_token };
+enum class TailBlock : uint8_t { own, shared };  // shared: copied into a new block before a write
+
+// A sequence as the scheduler sees it.
+struct SequenceView {
+    uint32_t n_tokens = 0;    // known tokens
+    uint32_t n_computed = 0;  // of these, with KV
+    uint32_t n_blocks = 0;    // blocks it holds
+    TailBlock tail = TailBlock::own;
+    WantLogits want_logits = WantLogits::of_last_token;
+
+    uint32_t n_pending() const { return n_tokens - n_computed; }
+};
+
+struct Room {
+    uint32_t n_rows = 0;         // most rows of prompts and streams together (but see policy 2)
+    uint32_t n_logits_rows = 0;  // at least one a sequence
+    uint32_t n_free_blocks = 0;
+    uint32_t block_tokens = 0;
+};
+
+// Blocks that `view` must be given before its next n rows can be written.
+uint32_t blocks_wanted(const SequenceView& view, uint32_t n_rows, uint32_t block_tokens);
+
+// `sequences` in order of arrival, oldest first.
+void plan_step(std::span<const SequenceView> sequences, const Room& room, StepPlan& plan);
+
+// A plan never has more rows than this.
+uint32_t most_rows(uint32_t n_rows, uint32_t max_sequences);
+
+}  // namespace kvik

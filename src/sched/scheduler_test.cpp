@@ -1,0 +1,159 @@
+#include "sched/scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <random>
+
+namespace kvik {
+namespace {
+
+constexpr uint32_t kBlock = 16;
+
+Room room(uint32_t n_rows, uint32_t n_free_blocks) {
+    return {.n_rows = n_rows,
+            .n_logits_rows = 64,
+            .n_free_blocks = n_free_blocks,
+            .block_tokens = kBlock};
+}
+
+SequenceView stream(uint32_t n_computed) {
+    return {.n_tokens = n_computed + 1,
+            .n_computed = n_computed,
+            .n_blocks = (n_computed + kBlock - 1) / kBlock};
+}
+
+SequenceView prompt(uint32_t n_tokens) {
+    return {.n_tokens = n_tokens};
+}
+
+StepPlan plan_of(std::vector<SequenceView> sequences, const Room& room) {
+    StepPlan plan;
+    plan_step(sequences, room, plan);
+    return plan;
+}
+
+uint32_t rows_of(const StepPlan& plan, uint32_t sequence) {
+    for (const PlannedRows& rows : plan.rows) {
+        if (rows.sequence == sequence) return rows.n_rows;
+    }
+    return 0;
+}
+
+TEST(Scheduler, gives_running_streams_their_row_before_an_older_prompt) {
+    const StepPlan plan = plan_of({prompt(1000), stream(5), stream(9)}, room(32, 100));
+    ASSERT_EQ(plan.rows.size(), 3u);
+    EXPECT_EQ(plan.rows[0].sequence, 1u);
+    EXPECT_EQ(plan.rows[1].sequence, 2u);
+    EXPECT_EQ(rows_of(plan, 0), 30u);
+    EXPECT_EQ(plan.n_prompt_rows, 30u);
+}
+
+TEST(Scheduler, gives_a_prompt_a_row_however_many_streams_run) {
+    const StepPlan plan = plan_of({stream(1), stream(2), stream(3), prompt(50)}, room(2, 100));
+    EXPECT_EQ(rows_of(plan, 3), 1u);
+    for (uint32_t i = 0; i < 3; ++i) EXPECT_EQ(rows_of(plan, i), 1u);
+}
+
+TEST(Scheduler, fills_a_step_with_the_oldest_prompts_first) {
+    const StepPlan plan = plan_of({prompt(10), prompt(10), prompt(10)}, room(16, 100));
+    EXPECT_EQ(rows_of(plan, 0), 10u);
+    EXPECT_EQ(rows_of(plan, 1), 6u);
+    EXPECT_EQ(rows_of(plan, 2), 0u);
+}
+
+TEST(Scheduler, wants_logits_only_where_a_sequence_comes_to_its_last_token) {
+    const StepPlan plan = plan_of({prompt(10), prompt(10), stream(7)}, room(16, 100));
+    ASSERT_EQ(plan.rows.size(), 3u);
+    EXPECT_EQ(plan.rows[0].n_logits_rows, 1u);  // the stream
+    EXPECT_EQ(plan.rows[1].n_logits_rows, 1u);  // the whole prompt
+    EXPECT_EQ(plan.rows[2].n_logits_rows, 0u);  // part of a prompt
+}
+
+TEST(Scheduler, cuts_a_scored_prompt_to_the_logits_rows_that_are_left) {
+    SequenceView scored = prompt(100);
+    scored.want_logits = WantLogits::of_every_token;
+    Room small = room(512, 100);
+    small.n_logits_rows = 8;
+    const StepPlan plan = plan_of({scored, stream(3), scored}, small);
+    EXPECT_EQ(rows_of(plan, 0), 6u);
+    EXPECT_EQ(rows_of(plan, 1), 1u);
+    EXPECT_EQ(rows_of(plan, 2), 1u);
+    for (const PlannedRows& rows : plan.rows) EXPECT_EQ(rows.n_logits_rows, rows.n_rows);
+}
+
+TEST(Scheduler, cuts_a_prompt_to_the_blocks_there_are_and_says_how_many_are_short) {
+    const StepPlan plan = plan_of({prompt(100)}, room(512, 3));
+    EXPECT_EQ(rows_of(plan, 0), 3 * kBlock);
+    EXPECT_EQ(plan.n_blocks_short, 4u);
+    EXPECT_FALSE(plan.preempt.has_value());
+}
+
+TEST(Scheduler, counts_a_block_for_the_copy_of_a_shared_tail) {
+    SequenceView shared = stream(5);
+    shared.tail = TailBlock::shared;
+    EXPECT_EQ(blocks_wanted(shared, 1, kBlock), 1u);
+    EXPECT_EQ(rows_of(plan_of({shared}, room(8, 0)), 0), 0u);
+    EXPECT_EQ(rows_of(plan_of({shared}, room(8, 1)), 0), 1u);
+    SequenceView whole = stream(kBlock);  // a whole block is not written to again
+    whole.tail = TailBlock::shared;
+    EXPECT_EQ(blocks_wanted(whole, 1, kBlock), 1u);
+}
+
+TEST(Scheduler, takes_the_youngest_sequences_blocks_when_an_older_one_cannot_move) {
+    const StepPlan plan = plan_of({stream(kBlock), stream(3), stream(4), prompt(8)}, room(8, 0));
+    EXPECT_EQ(rows_of(plan, 0), 0u);
+    ASSERT_TRUE(plan.preempt.has_value());
+    EXPECT_EQ(*plan.preempt, 2u);  // the prompt has no block to give
+}
+
+TEST(Scheduler, never_takes_an_older_sequences_blocks) {
+    const StepPlan plan = plan_of({stream(3), stream(kBlock)}, room(8, 0));
+    EXPECT_EQ(rows_of(plan, 0), 1u);
+    EXPECT_EQ(plan.n_blocks_short, 1u);
+    EXPECT_FALSE(plan.preempt.has_value());
+}
+
+// Random sequences and rooms: a plan fits its room, and the oldest sequence gets a row, or blocks
+// are short and either nobody younger holds any or one of them is named.
+TEST(Scheduler, plans_fit_their_room_and_the_oldest_moves) {
+    std::mt19937 generator(11);
+    auto rng = [&] { return static_cast<uint32_t>(generator()); };
+    for (int round = 0; round < 3000; ++round) {
+        SCOPED_TRACE(::testing::Message() << "seed 11, round " << round);
+        std::vector<SequenceView> all(1 + rng() % 8);
+        bool younger_holds = false;
+        for (size_t i = 0; i < all.size(); ++i) {
+            const uint32_t n_computed = rng() % 3 == 0 ? 0 : rng() % 70;
+            all[i] = stream(n_computed);
+            all[i].n_tokens += rng() % 2 ? rng() % 90 : 0;
+            all[i].tail = rng() % 4 ? TailBlock::own : TailBlock::shared;
+            all[i].want_logits = rng() % 5 ? WantLogits::of_last_token : WantLogits::of_every_token;
+            younger_holds |= i > 0 && all[i].n_blocks > 0;
+        }
+        Room r = room(1 + rng() % 64, rng() % 7);
+        r.n_logits_rows = 8 + rng() % 8;
+        const StepPlan plan = plan_of(all, r);
+
+        uint32_t n_rows = 0, n_logits_rows = 0, n_blocks = 0;
+        for (const PlannedRows& rows : plan.rows) {
+            EXPECT_GT(rows.n_rows, 0u);
+            EXPECT_LE(rows.n_rows, all[rows.sequence].n_pending());
+            n_rows += rows.n_rows;
+            n_logits_rows += rows.n_logits_rows;
+            n_blocks += blocks_wanted(all[rows.sequence], rows.n_rows, kBlock);
+        }
+        EXPECT_LE(n_rows, most_rows(r.n_rows, 8));
+        EXPECT_LE(n_logits_rows, r.n_logits_rows);
+        EXPECT_LE(n_blocks, r.n_free_blocks);
+        if (rows_of(plan, 0) == 0) {
+            EXPECT_TRUE(plan.n_blocks_short > 0 || all[0].n_pending() > 1);
+            if (all[0].n_pending() == 1) {
+                EXPECT_EQ(plan.preempt.has_value(), younger_holds);
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace kvik
