@@ -1,0 +1,48 @@
+// KvStorage: the memory of all KV blocks, one arena taken at open.
+//
+// Shape   [n_blocks] blocks of spec.block_bytes(); inside a block the layout of view.h.
+// Owner   the arena; it outlives every KvView and BlockTable made over it.
+// Threads copies on the engine thread, between forwards; a forward goes through view().
+// Cost    open reserves address space, pages come when touched. A row copy moves n_tokens rows of
+//         every layer and head and does not allocate.
+// Errors  no blocks, or block_tokens not a multiple of 16: usage. No memory: memory.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "base/arena.h"
+#include "base/result.h"
+#include "cache/spec.h"
+#include "cache/view.h"
+
+namespace kvik {
+
+struct RowCopy {
+    BlockId from, to;
+    uint32_t n_tokens = 0;  // positions 0 .. n_tokens - 1 of the block
+};
+
+class KvStorage {
+  public:
+    static Result<KvStorage> open(const KvSpec& spec, uint32_t n_blocks);
+
+    KvView view() const { return {arena_.data(), spec_}; }
+    const KvSpec& spec() const { return spec_; }
+    uint32_t n_blocks() const { return n_blocks_; }
+    uint64_t n_bytes() const { return arena_.n_bytes(); }
+
+    // Rows of `to` at or past n_tokens are undefined afterwards: their owner writes them before
+    // anybody reads them.
+    void copy_rows(const RowCopy& copy);
+
+  private:
+    KvStorage(Arena arena, const KvSpec& spec, uint32_t n_blocks)
+        : arena_(std::move(arena)), spec_(spec), n_blocks_(n_blocks) {}
+
+    Arena arena_;
+    KvSpec spec_;
+    uint32_t n_blocks_;
+};
+
+}  // namespace kvik

@@ -1,0 +1,168 @@
+// PrefixTree: (namespace, tokens) -> KV blocks that were computed before, proved token by token.
+//
+// Shape   one node a block: at most block_tokens tokens and the block with their KV. Sequences that
+//         diverge inside a block have sibling nodes, each with its own block; a partly filled tail
+//         is a leaf. Siblings are sorted and none begins another: the best match is a binary
+//         search.
+//           root -- [the cat sat] -- [on the mat] -- [and]
+//                                 |- [on the sofa]
+// Owner   one BlockRef per node, stored logits; the tree outlives its Pins and stays where it is.
+// Threads the engine thread.
+// Cost    find, use and insert are linear in the tokens matched; evict is O(log n) per block plus
+// one
+//         skip per leaf that a live sequence shares.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/types.h"
+#include "cache/block_pool.h"
+#include "cache/eviction.h"
+#include "cache/logits_store.h"
+#include "cache/namespace_key.h"
+#include "cache/stats.h"
+
+namespace kvik {
+
+class PrefixTree;
+
+// Names a node for as long as it exists; a dead node's handle is recognised.
+struct NodeHandle {
+    uint32_t index = UINT32_MAX;
+    uint32_t generation = 0;
+};
+
+// What find proved. It owns shares of its blocks, so nothing of it is evicted while it lives.
+struct PrefixHit {
+    std::vector<BlockRef> blocks;  // whole blocks, then the tail block if tail_rows > 0
+    uint32_t n_tokens = 0;         // tokens matched, tail_rows included
+    uint32_t tail_rows = 0;        // rows of the last block that match; 0: all blocks are whole
+    NodeHandle node;               // the deepest node matched, wholly or in part
+    // Logits after the last token, [vocab_size], if the hit covers all tokens asked for and they
+    // were stored; else empty. Valid until the tree changes.
+    std::span<const float> logits;
+};
+
+// Guards a path from eviction while it lives.
+class [[nodiscard]] Pin {
+  public:
+    Pin(Pin&& other) noexcept : tree_(std::exchange(other.tree_, nullptr)), node_(other.node_) {}
+    Pin& operator=(Pin&& other) noexcept;
+    ~Pin();
+
+  private:
+    friend class PrefixTree;
+    Pin(PrefixTree& tree, uint32_t node) : tree_(&tree), node_(node) {}
+    PrefixTree* tree_;  // null once moved from
+    uint32_t node_;
+};
+
+struct InsertReport {
+    uint32_t n_new = 0;         // blocks the tree took a share of, longer tails included
+    uint32_t n_duplicates = 0;  // blocks whose tokens were cached in another block: see
+                                // BlockTable::remap
+};
+
+struct PrefixTreeOptions {
+    uint32_t block_tokens = 32;
+    uint32_t n_blocks = 0;  // of the pool: the tree never has more nodes with a block
+    uint64_t logits_bytes = 0;
+    EvictionPolicy policy = EvictionPolicy::lru;
+};
+
+class PrefixTree {
+  public:
+    explicit PrefixTree(const PrefixTreeOptions& options);
+    ~PrefixTree();
+    PrefixTree(const PrefixTree&) = delete;
+    PrefixTree& operator=(const PrefixTree&) = delete;
+
+    // The longest cached prefix of `tokens`. Changes nothing, not even the order of eviction: call
+    // use() when the hit is taken.
+    PrefixHit find(const NamespaceKey& ns, std::span<const TokenId> tokens) const;
+
+    // The hit was used: its path is the most recent now, and is counted.
+    void use(const PrefixHit& hit);
+
+    // Publishes the KV of `tokens`, which lies in `blocks` (BlockTable::blocks(); the last one may
+    // be partly filled). Only tokens that can no longer be refused. First wins: tokens cached
+    // already keep their block. A longer fill of a cached tail replaces the shorter. New blocks are
+    // shared, not taken, and therefore copied by their owner before its next write into them.
+    InsertReport insert(const NamespaceKey& ns, std::span<const TokenId> tokens,
+                        std::span<const BlockRef> blocks);
+
+    // Remembers the logits after the last of `tokens`, whose KV is cached to its end. False: it is
+    // not, or the logits alone exceed the budget. The least recently used logits make room.
+    bool store_logits(const NamespaceKey& ns, std::span<const TokenId> tokens,
+                      std::span<const float> logits);
+
+    // Nothing if the hit is empty or its node is gone.
+    std::optional<Pin> pin(const PrefixHit& hit);
+
+    // Frees up to n_blocks blocks, leaves first, in the policy's order; returns how many. Pinned
+    // leaves and blocks that somebody else owns too are passed over.
+    uint32_t evict(uint32_t n_blocks);
+
+    // The last resort before preemption: lets go of up to n_leaves unpinned leaves that live
+    // sequences own too; returns how many. It frees no block by itself, but their owners need no
+    // copy of such a tail any more, and their parents become evictable.
+    uint32_t let_go_shared(uint32_t n_leaves);
+
+    PrefixStats stats() const;
+    uint64_t n_bytes() const;  // index, token lists and logits, without the blocks themselves
+    void check_invariants() const;
+
+    // Bytes of index per block and stored logits apart: what a tree over n_blocks can come to.
+    static uint64_t index_bytes(uint32_t n_blocks, uint32_t block_tokens);
+
+  private:
+    friend class Pin;
+
+    struct Node {
+        uint32_t parent = UINT32_MAX;  // UINT32_MAX: a root, or free
+        uint32_t generation = 0;       // grows whenever a node dies here
+        uint32_t n_pins = 0;
+        uint64_t last_use = 0;             // never above the parent's
+        std::optional<BlockRef> block;     // none: a root, or free
+        std::vector<TokenId> tokens;       // [1 .. block_tokens]; fewer than that: a leaf
+        std::vector<uint32_t> children;    // sorted by tokens
+        const NamespaceKey* ns = nullptr;  // roots only; lives in roots_
+    };
+    // How far the tokens after a node go on in its best child.
+    struct Match {
+        size_t slot = 0;  // where in children; if n_tokens == 0, where the tokens would go
+        uint32_t n_tokens = 0;
+    };
+
+    Match match_child(const Node& parent, std::span<const TokenId> rest) const;
+    uint32_t root_of(const NamespaceKey& ns);
+    uint32_t new_node();
+    uint32_t add_child(uint32_t parent, size_t slot, std::span<const TokenId> tokens);
+    void remove_leaf(uint32_t leaf);
+    void free_node(uint32_t node);
+    void touch_path(uint32_t node);
+    bool is_alive(const NodeHandle& handle) const;
+    void order(uint32_t node);    // enter a leaf into by_rank_, if it may be evicted
+    void unorder(uint32_t node);  // before anything its rank depends on changes
+    enum class Whose : uint8_t { ours_alone, also_others };
+    uint32_t remove_leaves(uint32_t n_leaves, Whose whose);
+    void unpin(uint32_t node);
+
+    PrefixTreeOptions options_;
+    std::vector<Node> nodes_;     // capacity 2 * n_blocks from the start
+    std::vector<uint32_t> free_;  // dead entries of nodes_
+    std::map<NamespaceKey, uint32_t> roots_;
+    std::set<std::pair<double, uint32_t>> by_rank_;  // unpinned leaves, the next to go first
+    LogitsStore logits_;
+    uint64_t tick_ = 0;
+    uint32_t n_pinned_ = 0;  // Pins alive
+    PrefixStats stats_;
+};
+
+}  // namespace kvik
