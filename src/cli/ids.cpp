@@ -1,0 +1,82 @@
+#include "cli/ids.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "cli/json.h"
+#include "cli/line_reader.h"
+#include "cli/values.h"
+
+namespace kvik::cli {
+namespace {
+
+constexpr WholeRange kIds = {0, INT32_MAX};
+
+}  // namespace
+
+Result<std::vector<TokenId>> parse_id_words(std::string_view text) {
+    std::vector<TokenId> ids;
+    while (true) {
+        text.remove_prefix(std::min(text.find_first_not_of(", \t\r\n"), text.size()));
+        if (text.empty()) return ids;
+        const std::string_view word = text.substr(0, text.find_first_of(", \t\r\n"));
+        KVIK_TRY(const uint64_t id, parse_whole(word, kIds));
+        ids.push_back(static_cast<TokenId>(id));
+        text.remove_prefix(word.size());
+    }
+}
+
+Result<std::vector<TokenId>> parse_json_ids(std::string_view json, std::string_view what) {
+    KVIK_TRY(const Json list, parse_json(json, what));
+    if (!list.is_array())
+        return fail(ErrorKind::usage, fmt::format("{} is not a JSON list of token ids", what));
+    std::vector<TokenId> ids;
+    ids.reserve(list.size());
+    for (const Json& value : list) {
+        const bool whole = value.is_number_unsigned();
+        if (!whole || value.get<uint64_t>() > kIds.max)
+            return fail(ErrorKind::usage,
+                        fmt::format("{}: element {} is {}, not a token id", what, ids.size(),
+                                    value.dump(-1, ' ', true, Json::error_handler_t::replace)));
+        ids.push_back(static_cast<TokenId>(value.get<uint64_t>()));
+    }
+    return ids;
+}
+
+Result<std::vector<TokenId>> parse_ids(std::string_view text) {
+    std::vector<TokenId> ids;
+    if (!text.empty() && text.front() == '@') {
+        const std::string path(text.substr(1));
+        KVIK_TRY(const std::string json, read_file(path));
+        KVIK_TRY(ids, parse_json_ids(json, path));
+    } else {
+        for (const std::string_view part : split(text, ',')) {
+            KVIK_TRY(const uint64_t id, parse_whole(part, kIds));
+            ids.push_back(static_cast<TokenId>(id));
+        }
+    }
+    if (ids.empty())
+        return fail(ErrorKind::usage, fmt::format("{} holds no token id: give one at least", text));
+    return ids;
+}
+
+Result<std::string> read_file(const std::string& path) {
+    std::string text;
+    if (path == "-") {
+        KVIK_TRY_VOID(LineReader(STDIN_FILENO, nullptr).rest(text));
+        return text;
+    }
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"),
+                                                               std::fclose);
+    if (!file) return fail(ErrorKind::file, fmt::format("{}: {}", path, std::strerror(errno)));
+    auto got = LineReader(::fileno(file.get()), nullptr).rest(text);
+    if (!got) return fail(got.error().kind, fmt::format("{}: {}", path, got.error().message));
+    return text;
+}
+
+}  // namespace kvik::cli

@@ -1,0 +1,24 @@
+// Ids: token ids given in place of text, `1,2,3` or `@file.json` (a JSON list of numbers).
+//
+// Errors  not a list of whole numbers from 0 to 2^31 - 1, or empty: ErrorKind::usage naming the
+//         offender; a file that cannot be read: ErrorKind::file.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/types.h"
+
+namespace kvik::cli {
+
+Result<std::vector<TokenId>> parse_ids(std::string_view text);
+// `what` names the list in errors.
+Result<std::vector<TokenId>> parse_json_ids(std::string_view json, std::string_view what);
+// Numbers apart by commas or white space; an empty text is an empty list.
+Result<std::vector<TokenId>> parse_id_words(std::string_view text);
+
+Result<std::string> read_file(const std::string& path);  // "-" is stdin
+
+}  // namespace kvik::cli

@@ -1,0 +1,75 @@
+#include "cli/line_reader.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <string_view>
+
+namespace kvik::cli {
+namespace {
+
+struct Pipe {
+    std::array<int, 2> ends{};
+    Pipe() { EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0); }
+    ~Pipe() {
+        ::close(ends[0]);
+        close_writer();
+    }
+    void write(std::string_view text) {
+        EXPECT_EQ(::write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
+    }
+    void close_writer() {
+        if (ends[1] >= 0) ::close(ends[1]);
+        ends[1] = -1;
+    }
+};
+
+using Got = LineReader::Got;
+
+TEST(LineReader, lines_come_whole_however_they_were_written) {
+    Pipe pipe;
+    LineReader reader(pipe.ends[0], nullptr);
+    std::string line;
+    pipe.write("one\r\n\ntw");
+    ASSERT_EQ(reader.next(line).value(), Got::line);
+    EXPECT_EQ(line, "one");
+    ASSERT_EQ(reader.next(line).value(), Got::line);
+    EXPECT_EQ(line, "");
+    pipe.write("o\nend");
+    pipe.close_writer();
+    ASSERT_EQ(reader.next(line).value(), Got::line);
+    EXPECT_EQ(line, "two");
+    ASSERT_EQ(reader.next(line).value(), Got::line);
+    EXPECT_EQ(line, "end");
+    EXPECT_EQ(reader.next(line).value(), Got::end);
+    EXPECT_EQ(reader.next(line).value(), Got::end);
+}
+
+TEST(LineReader, rest_is_all_that_no_line_has_taken) {
+    Pipe pipe;
+    LineReader reader(pipe.ends[0], nullptr);
+    std::string text;
+    pipe.write("first\nsecond\nthird\n");
+    pipe.close_writer();
+    ASSERT_EQ(reader.next(text).value(), Got::line);
+    ASSERT_EQ(reader.rest(text).value(), Got::end);
+    EXPECT_EQ(text, "second\nthird\n");
+}
+
+TEST(LineReader, an_interrupt_ends_the_wait_and_keeps_the_bytes) {
+    Pipe pipe;
+    Interrupts interrupts;
+    LineReader reader(pipe.ends[0], &interrupts);
+    std::string line;
+    pipe.write("half");
+    ::kill(::getpid(), SIGINT);
+    EXPECT_EQ(reader.next(line).value(), Got::interrupt);
+    pipe.write(" a line\n");
+    ASSERT_EQ(reader.next(line).value(), Got::line);
+    EXPECT_EQ(line, "half a line");
+}
+
+}  // namespace
+}  // namespace kvik::cli

@@ -1,0 +1,28 @@
+// Terminal: what goes to whom, and how it may look there.
+//
+// The answer goes to stdout, all else to stderr. Colour and progress are for a terminal whose user
+// has not set NO_COLOR and whose TERM is not dumb.
+// Errors  a reader that went away (EPIPE) is an error without a message: the program then stops
+//         quietly. Any other failure to write says so.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace kvik::cli {
+
+inline constexpr int kReaderGoneExit = 141;  // what a shell reports for a death by SIGPIPE
+
+bool is_terminal(int fd);
+bool may_decorate(int fd);
+
+Result<void> put(std::string_view text);    // stdout, unbuffered
+void note(std::string_view text) noexcept;  // stderr; failure is nobody's business
+std::string dim(std::string_view text);     // dimmed where stderr may be decorated
+
+Error reader_gone();
+bool is_reader_gone(const Error& error);
+
+}  // namespace kvik::cli
