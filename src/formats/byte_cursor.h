@@ -1,0 +1,70 @@
+// ByteCursor: reads little-endian numbers and strings, front to back, from bytes that may lie.
+//
+// Owner   nobody: strings and spans point into the bytes given.
+// Cost    a read that succeeds never allocates.
+// Invariant offset() <= size; a read that fails moves nothing; no length is added or multiplied
+//         before it was compared with what remains.
+// Errors  one line: the file, the field and whose it is, the byte offset, what is wrong, what to
+//         do. Whatever a file says is quoted, so that it can neither break the line nor fill it.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace kvik {
+
+static_assert(std::endian::native == std::endian::little, "files are read as they lie");
+
+// 'text' with everything but printable ASCII escaped, cut after 64 bytes.
+std::string quoted(std::string_view text);
+
+// What is being read, for messages: "n_dims" of tensor "blk.0.attn_q.weight".
+struct Field {
+    std::string_view name;
+    std::string_view kind = {};   // "tensor" or "key"; empty: the field is the file's own
+    std::string_view owner = {};  // quoted in the message
+};
+
+class ByteCursor {
+  public:
+    ByteCursor(std::span<const std::byte> bytes, std::string_view file)
+        : bytes_(bytes), file_(file) {}
+
+    uint64_t offset() const { return offset_; }
+    uint64_t n_left() const { return bytes_.size() - offset_; }
+    std::string_view file() const { return file_; }
+
+    template <class T>
+    Result<T> number(const Field& field) {
+        if (n_left() < sizeof(T)) return tl::unexpected<Error>(cut_short(field, sizeof(T)));
+        T value;
+        std::memcpy(&value, bytes_.data() + offset_, sizeof(T));
+        offset_ += sizeof(T);
+        return value;
+    }
+    // A u64 number of things: at most `max`, and of `min_bytes` each they can still be there.
+    Result<uint64_t> count(const Field& field, uint64_t max, uint64_t min_bytes);
+    // A u64 length and as many bytes, at most `max_bytes`.
+    Result<std::string_view> text(const Field& field, uint64_t max_bytes);
+    Result<std::span<const std::byte>> take(const Field& field, uint64_t n_bytes);
+
+    // "<file>: <field> at byte <offset>: <problem>"
+    Error error_at(uint64_t offset, const Field& field, std::string_view problem,
+                   ErrorKind kind = ErrorKind::file) const;
+
+  private:
+    Error cut_short(const Field& field, uint64_t n_bytes) const;
+
+    std::span<const std::byte> bytes_;
+    std::string_view file_;
+    uint64_t offset_ = 0;
+};
+
+}  // namespace kvik
