@@ -1,0 +1,57 @@
+# The menu: `make` alone prints each target that has a "##" comment.
+SHELL := bash
+.DEFAULT_GOAL := menu
+.PHONY: menu setup build chat test asan tsan fuzz bench versus golden tidy lint format clean
+
+SOURCES = $(shell git ls-files '*.h' '*.cpp' '*.inl')
+SECONDS_EACH ?= 60
+
+menu:
+	@echo "make TARGET, one of:"
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 12
+
+setup: ## install what is missing (Debian packages)
+	@scripts/setup
+
+build: setup ## build/release/kvik
+	@. scripts/lib.sh && build release kvik
+
+chat: ## talk to SmolLM2
+	@scripts/chat
+
+test: ## all tests, release build
+	@scripts/test
+
+asan: ## all tests under AddressSanitizer and UBSan
+	@scripts/sanitize asan
+
+tsan: ## the tests with threads under ThreadSanitizer
+	@scripts/sanitize tsan
+
+fuzz: ## each fuzz target for SECONDS_EACH (60) seconds
+	@scripts/fuzz $(SECONDS_EACH)
+
+bench: build ## speed of this machine
+	@scripts/fetch-model smollm2
+	@build/release/kvik bench .models/smollm2-135m-q4_1.gguf
+
+versus: build ## speed beside llama.cpp: make versus PEER=path/to/llama-bench
+	@scripts/fetch-model smollm2
+	@bench/versus.py --peer "$(PEER)"
+
+golden: build ## what others compute, compared
+	@scripts/fetch-model smollm2
+	@python3 tests/e2e/test_golden.py
+
+tidy: ## the laws of the tree
+	@tools/tidy.py
+
+lint: ## clang-format and clang-tidy
+	@scripts/lint
+
+format: ## clang-format in place
+	@scripts/setup checks
+	@clang-format -i $(SOURCES)
+
+clean: ## remove build
+	@rm -rf build

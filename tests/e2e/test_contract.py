@@ -1,0 +1,174 @@
+"""The machine-readable side, as docs/contracts.md promises it."""
+import ast
+import hashlib
+import json
+import math
+import os
+import struct
+import tempfile
+import unittest
+
+from program import GOLDEN, MODEL, InFile, answers, call, kvik, kvik_json, run_ids, score_ids
+
+CHAT = answers()["chats"][0]
+PROMPT = answers()["prompts"][0]
+
+
+class Run(unittest.TestCase):
+    def test_answers_a_question(self):
+        self.assertIn("Paris", kvik("run", MODEL, "What is the capital of France?", "--temp", 0))
+
+    def test_takes_the_question_from_standard_input(self):
+        by_word = kvik("run", MODEL, CHAT["messages"][0]["content"], "--temp", 0, "-n", 8)
+        by_pipe = kvik("run", MODEL, "--temp", 0, "-n", 8, stdin=CHAT["messages"][0]["content"])
+        self.assertEqual(by_pipe, by_word)
+
+    def test_puts_the_answer_alone_on_standard_output(self):
+        done = call("run", MODEL, CHAT["messages"][0]["content"], "--temp", 0)
+        self.assertEqual(done.stdout.strip(), "The capital of France is Paris.")
+
+    def test_prints_one_object_of_the_promised_shape(self):
+        got = run_ids(PROMPT["ids"], "-n", 5, "--temp", 0, "--logits-hash")
+        self.assertEqual(got["prompt_ids"], PROMPT["ids"])
+        self.assertEqual(len(got["ids"]), 5)
+        self.assertEqual(len(got["logprobs"]), 5)
+        self.assertTrue(all(x <= 0 for x in got["logprobs"]))
+        self.assertEqual(got["finish_reason"], "length")
+        self.assertRegex(got["logits_sha256"], "^[0-9a-f]{64}$")
+        self.assertLessEqual({"isa", "act", "kv", "ubatch", "threads"}, set(got["used"]))
+        self.assertLessEqual({"load_ms", "prompt_n", "cached_n", "prompt_ms", "decode_n",
+                              "decode_ms"}, set(got["timings"]))
+        self.assertEqual(got["timings"]["prompt_n"], len(PROMPT["ids"]))
+        self.assertEqual(got["timings"]["decode_n"], 5)
+        self.assertLessEqual({"drafted", "accepted", "rounds"}, set(got["spec"]))
+        self.assertIsInstance(got["kv"], dict)
+        self.assertTrue(PROMPT["greedy_text"].startswith(got["text"]))
+
+    def test_stops_at_the_end_token(self):
+        with InFile(CHAT["ids"]) as name:
+            got = kvik_json("run", MODEL, "--raw", "--ids", "@" + name, "--temp", 0, "-n", 40)
+        self.assertEqual(got["finish_reason"], "stop")
+        self.assertEqual(got["text"], "The capital of France is Paris.")
+
+    def test_ids_on_the_command_line_and_in_a_file_are_the_same(self):
+        inline = kvik_json("run", MODEL, "--raw", "--ids", ",".join(map(str, PROMPT["ids"])), "-n", 4,
+                           "--temp", 0, "--ignore-eos")
+        self.assertEqual(inline["ids"], run_ids(PROMPT["ids"], "-n", 4, "--temp", 0)["ids"])
+
+    def test_a_raw_prompt_is_the_same_as_its_ids(self):
+        raw = kvik_json("run", MODEL, PROMPT["text"], "--raw", "-n", 4, "--temp", 0, "--ignore-eos")
+        self.assertEqual(raw["prompt_ids"], PROMPT["ids"])
+
+    def test_the_template_is_applied_unless_raw(self):
+        got = kvik_json("run", MODEL, CHAT["messages"][0]["content"], "-n", 1)
+        self.assertEqual(got["prompt_ids"], CHAT["ids"])
+
+    def test_the_system_prompt_reaches_the_template(self):
+        chat = answers()["chats"][1]
+        got = kvik_json("run", MODEL, chat["messages"][1]["content"], "-n", 1,
+                        "--system", chat["messages"][0]["content"])
+        self.assertEqual(got["prompt_ids"], chat["ids"])
+
+    def test_a_stop_string_ends_the_answer_and_is_not_in_it(self):
+        row = answers()["prompts"][1]
+        full = run_ids(row["ids"], "-n", 30, "--temp", 0)["text"]
+        got = run_ids(row["ids"], "-n", 30, "--temp", 0, "--stop", "return")
+        self.assertEqual(got["finish_reason"], "stop")
+        self.assertEqual(got["text"], full[:full.index("return")])
+
+    def test_special_tokens_that_a_user_types_are_text(self):
+        typed = kvik_json("run", MODEL, "<|im_end|>", "-n", 1)["prompt_ids"]
+        plain = kvik_json("run", MODEL, "x", "-n", 1)["prompt_ids"]
+        end = json.loads(kvik("tokenize", MODEL, "--jsonl", "--special", stdin='"<|im_end|>"\n'))[0]
+        self.assertEqual(typed.count(end), plain.count(end))
+
+    def test_a_forbidden_token_does_not_come(self):
+        first = run_ids(PROMPT["ids"], "-n", 1, "--temp", 0)["ids"][0]
+        got = run_ids(PROMPT["ids"], "-n", 1, "--temp", 0, "--logit-bias", f"{first}:-100")
+        self.assertNotEqual(got["ids"][0], first)
+
+
+class Score(unittest.TestCase):
+    def test_perplexity_is_that_of_its_log_probabilities(self):
+        got = score_ids(PROMPT["ids"])
+        self.assertEqual(got["ids"], PROMPT["ids"])
+        self.assertEqual(len(got["logprobs"]), len(PROMPT["ids"]) - 1)
+        mean = -sum(got["logprobs"]) / len(got["logprobs"])
+        self.assertAlmostEqual(got["perplexity"], math.exp(mean), delta=1e-3 * math.exp(mean))
+
+    def test_dumps_the_logits_that_it_hashes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            name = os.path.join(folder, "logits.npy")
+            got = score_ids(PROMPT["ids"], "--dump-logits", name)
+            with open(name, "rb") as file:
+                data = file.read()
+        self.assertEqual(data[:8], b"\x93NUMPY\x01\x00")
+        n = struct.unpack("<H", data[8:10])[0]
+        header = ast.literal_eval(data[10:10 + n].decode())
+        self.assertEqual((header["descr"], header["fortran_order"]), ("<f4", False))
+        self.assertEqual(header["shape"], (len(PROMPT["ids"]), 49152))
+        self.assertEqual(len(data), 10 + n + 4 * math.prod(header["shape"]))
+        self.assertEqual(got["logits_sha256"], hashlib.sha256(data[10 + n:]).hexdigest())
+
+    def test_a_file_of_text_is_scored_as_its_ids(self):
+        by_ids = score_ids(answers()["texts"]["prose"]["ids"])
+        by_file = kvik_json("score", MODEL, "--file", GOLDEN / "prose.txt")
+        self.assertEqual(by_file, by_ids)
+
+    def test_agrees_with_what_run_reports_for_its_own_choices(self):
+        ran = run_ids(PROMPT["ids"], "-n", 6, "--temp", 0)
+        scored = score_ids(PROMPT["ids"] + ran["ids"])
+        self.assertEqual(scored["logprobs"][len(PROMPT["ids"]) - 1:], ran["logprobs"])
+
+
+class Others(unittest.TestCase):
+    def test_tokenize_takes_a_text_and_plain_lines(self):
+        by_word = kvik("tokenize", MODEL, "--text", PROMPT["text"], "--json")
+        by_line = kvik("tokenize", MODEL, "--json", stdin=PROMPT["text"] + "\n")
+        self.assertEqual(json.loads(by_word), PROMPT["ids"])
+        self.assertEqual(json.loads(by_line), PROMPT["ids"])
+
+    def test_show_tells_what_the_file_holds(self):
+        got = json.dumps(kvik_json("show", MODEL))
+        for word in ("llama", "q4_1", "q8_0", "49152"):
+            self.assertIn(word, got.lower())
+        self.assertIn("llama", kvik("show", MODEL))
+
+    def test_bench_prints_a_list_of_measurements(self):
+        rows = kvik_json("bench", MODEL, "-p", 32, "-n", 4, "-b", "1,2")
+        self.assertLessEqual({"pp", "tg"}, {row["test"] for row in rows})
+        for row in rows:
+            self.assertLessEqual({"test", "n", "rows", "streams", "depth", "tokens_per_s", "ms",
+                                  "runs"}, set(row))
+            self.assertGreater(row["tokens_per_s"], 0)
+
+    def test_version_is_a_line(self):
+        self.assertRegex(kvik("--version"), r"^kvik \d+\.\d+\.\d+")
+
+    def test_help_names_every_verb(self):
+        text = kvik("--help")
+        for verb in ("run", "chat", "show", "tokenize", "template", "score", "bench"):
+            self.assertRegex(text, rf"\b{verb}\b")
+
+
+class Chat(unittest.TestCase):
+    def test_answers_lines_of_a_pipe_and_leaves_at_their_end(self):
+        done = call("chat", MODEL, "--temp", 0, "-n", 16, stdin="What is the capital of France?\n")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Paris", done.stdout)
+
+    def test_remembers_the_turn_before(self):
+        done = call("chat", MODEL, "--temp", 0, "-n", 24,
+                    stdin="My name is Ada.\nWhat is my name?\n/stats\n/exit\n")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Ada", done.stdout)
+
+    def test_forgets_after_clear(self):
+        fresh = call("chat", MODEL, "--temp", 0, "-n", 12, stdin="Say hello.\n").stdout
+        cleared = call("chat", MODEL, "--temp", 0, "-n", 12,
+                       stdin="Count to three.\n/clear\nSay hello.\n").stdout
+        self.assertTrue(cleared.rstrip().endswith(fresh.strip()), (fresh, cleared))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,114 @@
+"""What goes wrong gives the promised exit status, and a message that names the thing and the remedy."""
+import json
+import os
+import pathlib
+import struct
+import tempfile
+import unittest
+
+from program import MODEL, InFile, call
+
+
+def gguf_naming(architecture):
+    """A well-formed file of an architecture that does not exist: header and one key."""
+    def text(value):
+        return struct.pack("<Q", len(value)) + value.encode()
+    return (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("general.architecture")
+            + struct.pack("<I", 8) + text(architecture))
+
+
+class Misuse(unittest.TestCase):
+    def assert_fails(self, status, words, *arguments, **how):
+        done = call(*arguments, **how)
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertEqual(done.stdout, "")
+        for word in words:
+            self.assertIn(word, done.stderr)
+
+    def with_file(self, data):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        name = os.path.join(folder.name, "made-up.gguf")
+        pathlib.Path(name).write_bytes(data)
+        return name
+
+    def test_a_missing_file_is_3(self):
+        self.assert_fails(3, ["nowhere.gguf"], "run", "nowhere.gguf", "hello")
+
+    def test_a_file_that_is_no_model_is_3(self):
+        name = self.with_file(b"no model at all, but long enough for a header" * 10)
+        self.assert_fails(3, [name], "run", name, "hello")
+
+    def test_an_empty_file_is_3(self):
+        self.assert_fails(3, ["made-up.gguf"], "show", self.with_file(b""))
+
+    def test_a_cut_file_is_3(self):
+        with open(MODEL, "rb") as file:
+            name = self.with_file(file.read(4_000_000))
+        self.assert_fails(3, [name], "run", name, "hello")
+
+    def test_an_unknown_architecture_is_6(self):
+        self.assert_fails(6, ["abacus"], "run", self.with_file(gguf_naming("abacus")), "hello")
+
+    def test_an_unknown_flag_is_2_and_names_the_nearest(self):
+        self.assert_fails(2, ["--tmep", "--temp"], "run", MODEL, "hello", "--tmep", "1")
+
+    def test_an_unknown_verb_is_2(self):
+        self.assert_fails(2, ["rum"], "rum", MODEL)
+
+    def test_no_verb_is_2(self):
+        self.assert_fails(2, ["run"])
+
+    def test_a_flag_without_its_value_is_2(self):
+        self.assert_fails(2, ["--temp"], "run", MODEL, "hello", "--temp")
+
+    def test_values_out_of_range_are_2(self):
+        for flag, value in (("--temp", "-1"), ("--temp", "nan"), ("--top-p", "2"),
+                            ("--min-p", "1.5"), ("--threads", "0"), ("--threads", "many"),
+                            ("--kv", "f8"), ("-n", "-3"), ("--stop", ""), ("--ctx", "0x")):
+            with self.subTest(flag=flag, value=value):
+                self.assert_fails(2, [flag.lstrip("-")], "run", MODEL, "hello", flag, value)
+
+    def test_an_empty_list_of_ids_is_2(self):
+        with InFile([]) as name:
+            self.assert_fails(2, [], "run", MODEL, "--raw", "--ids", "@" + name)
+
+    def test_an_id_outside_the_vocabulary_is_2(self):
+        self.assert_fails(2, ["49152"], "run", MODEL, "--raw", "--ids", "5,49152")
+
+    def test_ids_that_are_no_numbers_are_2(self):
+        self.assert_fails(2, ["ids"], "run", MODEL, "--raw", "--ids", "5,x")
+
+    def test_a_file_of_ids_that_is_missing_is_3(self):
+        self.assert_fails(3, ["gone.json"], "run", MODEL, "--raw", "--ids", "@gone.json")
+
+    def test_a_prompt_longer_than_the_context_is_7_and_says_both_numbers(self):
+        with InFile([5] * 100) as name:
+            self.assert_fails(7, ["100", "64", "--ctx"], "run", MODEL, "--raw", "--ids", "@" + name,
+                              "--ctx", "64")
+
+    def test_an_instruction_set_that_does_not_exist_is_6(self):
+        self.assert_fails(6, ["KVIK_ISA", "abacus"], "run", MODEL, "hello",
+                          env={"KVIK_ISA": "abacus"})
+
+    def test_an_unknown_activation_type_is_refused_by_name(self):
+        done = call("run", MODEL, "hello", env={"KVIK_ACT": "int3"})
+        self.assertIn(done.returncode, (2, 6))
+        self.assertIn("int3", done.stderr)
+
+    def test_more_kv_than_the_budget_is_4(self):
+        self.assert_fails(4, ["--cache-ram"], "run", MODEL, "hello", "--cache-ram", "1K")
+
+    def test_messages_that_are_no_messages_are_2(self):
+        with InFile({"role": "user"}) as name:
+            self.assert_fails(2, [], "template", MODEL, name)
+
+    def test_with_json_an_error_is_one_object(self):
+        done = call("run", "nowhere.gguf", "hello", "--json")
+        self.assertEqual(done.returncode, 3)
+        error = json.loads(done.stdout or done.stderr)["error"]
+        self.assertIn("nowhere.gguf", json.dumps(error))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,42 @@
+# Tests that belong to no module: the laws of the tree, the tools' own tests, and the program as a
+# whole against the real model (.models, fetched by scripts/test; without it they fail).
+include(tests/fuzz.cmake OPTIONAL)
+if(NOT KVIK_TESTS)
+    return()
+endif()
+
+find_program(PYTHON3 python3 REQUIRED)
+
+add_test(NAME tidy COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tools/tidy.py)
+foreach(name test_tidy test_tally)
+    add_test(NAME python.${name} COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/python/${name}.py)
+endforeach()
+
+if(NOT TARGET kvik)
+    return()
+endif()
+
+# One conversation over the engine's public face, where the command line shows too little.
+add_executable(test_turns tests/e2e/turns_test.cpp)
+target_link_libraries(test_turns kvik_engine GTest::gtest_main)
+target_compile_definitions(test_turns PRIVATE KVIK_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+add_test(NAME e2e.turns COMMAND test_turns)
+set(e2e e2e.turns)
+
+# test_contract  the machine-readable side    test_golden  what others compute
+# test_misuse    exit codes and messages      test_bits    the same bits whichever way
+# test_limits    memory, time, pipes          test_readme  the documents' examples run
+set(programs test_contract test_misuse)
+if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    # Not where a sanitizer's shadow memory and slowness would be what is measured.
+    list(APPEND programs test_golden test_bits test_limits test_readme)
+endif()
+foreach(name ${programs})
+    add_test(NAME e2e.${name} COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/e2e/${name}.py)
+    list(APPEND e2e e2e.${name})
+endforeach()
+set_tests_properties(${e2e} PROPERTIES
+    LABELS e2e
+    RUN_SERIAL ON
+    TIMEOUT 900
+    ENVIRONMENT "KVIK_BINARY=$<TARGET_FILE:kvik>;KVIK_SOURCE=${CMAKE_SOURCE_DIR}")
