@@ -1,16 +1,13 @@
 // PrefixTree: (namespace, tokens) -> KV blocks that were computed before, proved token by token.
 //
-// Shape   one node a block: at most block_tokens tokens and the block with their KV. Sequences that
-//         diverge inside a block have sibling nodes, each with its own block; a partly filled tail
-//         is a leaf. Siblings are sorted and none begins another: the best match is a binary
-//         search.
+// Shape   one node a block. Sequences that diverge inside a block have sibling nodes, each with its
+//         own block; a partly filled tail is a leaf. Siblings are sorted and none begins another.
 //           root -- [the cat sat] -- [on the mat] -- [and]
 //                                 |- [on the sofa]
 // Owner   one BlockRef per node, stored logits; the tree outlives its Pins and stays where it is.
 // Threads the engine thread.
-// Cost    find, use and insert are linear in the tokens matched; evict is O(log n) per block plus
-// one
-//         skip per leaf that a live sequence shares.
+// Cost    find, use and insert are linear in the tokens matched; evict is O(log n) a block, plus
+//         one skip for each leaf that a live sequence shares.
 #pragma once
 
 #include <cstdint>
@@ -136,29 +133,40 @@ class PrefixTree {
     };
     // How far the tokens after a node go on in its best child.
     struct Match {
-        size_t slot = 0;  // where in children; if n_tokens == 0, where the tokens would go
+        uint32_t child = UINT32_MAX;  // UINT32_MAX: none has a token in common
         uint32_t n_tokens = 0;
+        size_t slot = 0;  // where among the children these tokens stand or would stand
     };
+    struct Slot {
+        uint32_t parent = 0;
+        size_t index = 0;
+    };
+    enum class Owners : uint8_t { tree_alone, others_too };
+    using Ranked = std::pair<double, uint32_t>;  // eviction rank, node
 
-    Match match_child(const Node& parent, std::span<const TokenId> rest) const;
-    uint32_t root_of(const NamespaceKey& ns);
-    uint32_t new_node();
-    uint32_t add_child(uint32_t parent, size_t slot, std::span<const TokenId> tokens);
-    void remove_leaf(uint32_t leaf);
-    void free_node(uint32_t node);
-    void touch_path(uint32_t node);
+    Match match_child(uint32_t parent, std::span<const TokenId> rest) const;
+    LogitsPlace place_of(const PrefixHit& hit) const;
     bool is_alive(const NodeHandle& handle) const;
-    void order(uint32_t node);    // enter a leaf into by_rank_, if it may be evicted
-    void unorder(uint32_t node);  // before anything its rank depends on changes
-    enum class Whose : uint8_t { ours_alone, also_others };
-    uint32_t remove_leaves(uint32_t n_leaves, Whose whose);
+    void touch_path(uint32_t node);
+
+    uint32_t new_node();
+    void free_node(uint32_t node);
+    uint32_t root_of(const NamespaceKey& ns);
+    uint32_t add_child(const Slot& slot, std::span<const TokenId> tokens, const BlockRef& block);
+    void refill(uint32_t node, std::span<const TokenId> tokens, const BlockRef& block);
+    void remove_leaf(uint32_t leaf);
+
+    void enter_order(uint32_t node);  // if it is a leaf that may be evicted
+    void leave_order(uint32_t node);  // before anything that its rank depends on changes
+    uint32_t remove_leaves(uint32_t n_leaves, Owners owners);
     void unpin(uint32_t node);
+    void check_node(uint32_t node) const;
 
     PrefixTreeOptions options_;
     std::vector<Node> nodes_;     // capacity 2 * n_blocks from the start
     std::vector<uint32_t> free_;  // dead entries of nodes_
     std::map<NamespaceKey, uint32_t> roots_;
-    std::set<std::pair<double, uint32_t>> by_rank_;  // unpinned leaves, the next to go first
+    std::set<Ranked> by_rank_;  // unpinned leaves, the next to go first
     LogitsStore logits_;
     uint64_t tick_ = 0;
     uint32_t n_pinned_ = 0;  // Pins alive

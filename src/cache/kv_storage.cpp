@@ -1,0 +1,46 @@
+#include "cache/kv_storage.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "base/check.h"
+#include "base/checked.h"
+
+namespace kvik {
+
+Result<KvStorage> KvStorage::open(const KvSpec& spec, uint32_t n_blocks) {
+    if (n_blocks == 0) return fail(ErrorKind::usage, "KV cache has 0 blocks: it needs at least 1");
+    if (spec.block_tokens == 0 || spec.block_tokens % kKTileTokens != 0)
+        return fail(ErrorKind::usage,
+                    fmt::format("KV block has {} tokens: it must be a multiple of {}",
+                                spec.block_tokens, kKTileTokens));
+    const std::optional<uint64_t> n_bytes = checked_mul(spec.block_bytes(), n_blocks);
+    if (!n_bytes || *n_bytes == 0)
+        return fail(ErrorKind::memory, fmt::format("KV cache of {} blocks of {} bytes is no size "
+                                                   "this machine can address: use fewer blocks",
+                                                   n_blocks, spec.block_bytes()));
+    KVIK_TRY(Arena arena, Arena::reserve(*n_bytes, "KV cache"));
+    return KvStorage(std::move(arena), spec, n_blocks);
+}
+
+// K goes by whole tiles of 16 tokens. Lanes of the last tile past n_tokens are copied too, whatever
+// they hold: in the copy, as in the original, no reader looks past a sequence's tokens, and their
+// owner writes them before it counts them in. One contiguous copy beats a strided one.
+void KvStorage::copy_rows(const RowCopy& copy) {
+    KVIK_CHECK(static_cast<uint32_t>(copy.from) < n_blocks_ &&
+                   static_cast<uint32_t>(copy.to) < n_blocks_ && copy.from != copy.to,
+               "rows are copied between two blocks of this storage");
+    KVIK_CHECK(copy.n_tokens <= spec_.block_tokens, "a block has no more than its tokens");
+    const uint64_t row_bytes = spec_.head_dim * spec_.element_bytes();
+    const uint64_t k_bytes = round_up(copy.n_tokens, kKTileTokens) * row_bytes;
+    const uint64_t v_bytes = copy.n_tokens * row_bytes;
+    const KvView kv = view();
+    for (uint32_t layer = 0; layer < spec_.n_layers; ++layer)
+        for (uint32_t head = 0; head < spec_.n_kv_heads; ++head) {
+            std::memcpy(kv.k(copy.to, layer, head), kv.k(copy.from, layer, head), k_bytes);
+            std::memcpy(kv.v(copy.to, layer, head), kv.v(copy.from, layer, head), v_bytes);
+        }
+}
+
+}  // namespace kvik

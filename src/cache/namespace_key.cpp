@@ -1,0 +1,25 @@
+#include "cache/namespace_key.h"
+
+#include <charconv>
+#include <span>
+#include <string>
+
+#include "base/digest.h"
+
+namespace kvik {
+
+NamespaceKey namespace_key(std::initializer_list<std::string_view> parts) {
+    Sha256 sha;
+    for (const std::string_view part : parts) {
+        const std::string length = std::to_string(part.size()) + ":";
+        sha.update(std::as_bytes(std::span(length)));
+        sha.update(std::as_bytes(std::span(part)));
+    }
+    const std::string hex = sha.hex();
+    NamespaceKey key;
+    for (size_t i = 0; i < key.words.size(); ++i)
+        std::from_chars(hex.data() + 16 * i, hex.data() + 16 * (i + 1), key.words[i], 16);
+    return key;
+}
+
+}  // namespace kvik
