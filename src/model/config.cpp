@@ -1,0 +1,69 @@
+#include "model/config.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "base/check.h"
+
+namespace kvik {
+namespace {
+
+// What a field may be. Maxima are some four times what the largest known models have.
+struct Limit {
+    ConfigField field;
+    double min, max;
+    double (*value)(const ModelConfig&);
+};
+
+constexpr std::array<Limit, kNConfigFields> kLimits = {{
+    {ConfigField::n_layers, 1, 1024, [](const ModelConfig& c) -> double { return c.n_layers; }},
+    {ConfigField::hidden_size, 1, 1 << 17,
+     [](const ModelConfig& c) -> double { return c.hidden_size; }},
+    {ConfigField::n_heads, 1, 1024, [](const ModelConfig& c) -> double { return c.n_heads; }},
+    {ConfigField::n_kv_heads, 1, 1024, [](const ModelConfig& c) -> double { return c.n_kv_heads; }},
+    {ConfigField::head_dim, 2, 1024, [](const ModelConfig& c) -> double { return c.head_dim; }},
+    {ConfigField::ff_size, 1, 1 << 20, [](const ModelConfig& c) -> double { return c.ff_size; }},
+    {ConfigField::vocab_size, 1, 1 << 21,
+     [](const ModelConfig& c) -> double { return c.vocab_size; }},
+    {ConfigField::context_length, 1, 1 << 25,
+     [](const ModelConfig& c) -> double { return c.context_length; }},
+    {ConfigField::rms_eps, 1e-13, 0.1, [](const ModelConfig& c) -> double { return c.rms_eps; }},
+    {ConfigField::rope_base, 1, 1e12, [](const ModelConfig& c) { return c.rope.base; }},
+    {ConfigField::rope_linear_factor, 1, 1 << 16,
+     [](const ModelConfig& c) { return c.rope.linear_factor; }},
+    {ConfigField::rope_n_dims, 2, 1024,
+     [](const ModelConfig& c) -> double { return c.rope.n_dims; }},
+}};
+
+tl::unexpected<Error> refuse(const ConfigNames& names, ConfigField field, double value,
+                             std::string_view law) {
+    return fail(ErrorKind::file, fmt::format("{}: {} is {}, {}: convert the model again",
+                                             names.file, names[field], value, law));
+}
+
+}  // namespace
+
+Result<void> validate(const ModelConfig& config, const ConfigNames& names) {
+    for (const Limit& limit : kLimits) {
+        const double value = limit.value(config);
+        if (!(value >= limit.min && value <= limit.max))
+            return refuse(names, limit.field, value,
+                          fmt::format("the range is {} .. {}", limit.min, limit.max));
+    }
+    if (config.n_heads % config.n_kv_heads != 0)
+        return refuse(names, ConfigField::n_kv_heads, config.n_kv_heads,
+                      fmt::format("it must divide {}, which is {}", names[ConfigField::n_heads],
+                                  config.n_heads));
+    if (config.rope.n_dims > config.head_dim)
+        return refuse(names, ConfigField::rope_n_dims, config.rope.n_dims,
+                      fmt::format("it can be at most {}, which is {}", names[ConfigField::head_dim],
+                                  config.head_dim));
+    if (config.rope.n_dims % 2 != 0)
+        return refuse(names, ConfigField::rope_n_dims, config.rope.n_dims, "it must be even");
+    KVIK_CHECK(config.windows.empty() || config.windows.size() == config.n_layers,
+               "a reader gives a window to every layer or to none");
+    return {};
+}
+
+}  // namespace kvik

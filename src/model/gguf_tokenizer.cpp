@@ -1,0 +1,123 @@
+#include "model/gguf_tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace kvik {
+namespace {
+
+constexpr uint64_t kMaxTokens = 1 << 21;
+constexpr std::string_view kTokensKey = "tokenizer.ggml.tokens";
+constexpr std::string_view kTypesKey = "tokenizer.ggml.token_type";
+constexpr std::string_view kScoresKey = "tokenizer.ggml.scores";
+constexpr std::string_view kMergesKey = "tokenizer.ggml.merges";
+
+tl::unexpected<Error> refuse(const GgufMetadata& metadata, std::string_view key,
+                             std::string_view problem) {
+    return tl::unexpected<Error>(
+        metadata.error_about(key, fmt::format("{}: convert the model again", problem)));
+}
+
+Result<std::vector<std::string>> read_tokens(const GgufMetadata& metadata) {
+    KVIK_TRY(const GgufStrings tokens, metadata.require_strings(kTokensKey));
+    if (tokens.size() == 0 || tokens.size() > kMaxTokens)
+        return refuse(
+            metadata, kTokensKey,
+            fmt::format("has {} tokens, the range is 1 .. {}", tokens.size(), kMaxTokens));
+    std::vector<std::string> texts;
+    texts.reserve(tokens.size());
+    for (const std::string_view token : tokens) texts.emplace_back(token);
+    return texts;
+}
+
+// A list that has something to say about every token.
+Result<void> check_length(const GgufMetadata& metadata, std::string_view key, size_t n,
+                          size_t n_tokens) {
+    if (n == n_tokens) return {};
+    return refuse(metadata, key,
+                  fmt::format("has {} elements, {} has {}", n, kTokensKey, n_tokens));
+}
+
+Result<std::vector<TokenType>> read_types(const GgufMetadata& metadata, size_t n_tokens) {
+    KVIK_TRY(const std::optional<std::vector<int32_t>> numbers, metadata.find_i32s(kTypesKey));
+    std::vector<TokenType> types;
+    if (!numbers) return types;
+    KVIK_TRY_VOID(check_length(metadata, kTypesKey, numbers->size(), n_tokens));
+    types.reserve(n_tokens);
+    for (const int32_t number : *numbers) {
+        if (number < static_cast<int32_t>(TokenType::normal) ||
+            number > static_cast<int32_t>(TokenType::byte))
+            return refuse(
+                metadata, kTypesKey,
+                fmt::format("has type {} for token {}, the range is 1 .. 6", number, types.size()));
+        types.push_back(static_cast<TokenType>(number));
+    }
+    return types;
+}
+
+Result<std::vector<float>> read_scores(const GgufMetadata& metadata, size_t n_tokens) {
+    KVIK_TRY(std::optional<std::vector<float>> scores, metadata.find_f32s(kScoresKey));
+    if (!scores) return std::vector<float>();
+    KVIK_TRY_VOID(check_length(metadata, kScoresKey, scores->size(), n_tokens));
+    for (size_t id = 0; id < n_tokens; ++id)
+        if (!std::isfinite((*scores)[id]))
+            return refuse(
+                metadata, kScoresKey,
+                fmt::format("has {} for token {}, a score is a finite number", (*scores)[id], id));
+    return std::move(*scores);
+}
+
+Result<std::optional<TokenId>> read_id(const GgufMetadata& metadata, std::string_view name,
+                                       size_t n_tokens) {
+    KVIK_TRY(
+        const std::optional<uint64_t> id,
+        metadata.find_integer(fmt::format("tokenizer.ggml.{}_token_id", name), {0, n_tokens - 1}));
+    if (!id) return std::nullopt;
+    return static_cast<TokenId>(*id);
+}
+
+}  // namespace
+
+Result<std::optional<TokenizerSpec>> tokenizer_from_gguf(const GgufMetadata& metadata) {
+    KVIK_TRY(const std::optional<std::string_view> model,
+             metadata.find_string("tokenizer.ggml.model"));
+    if (!model) return std::nullopt;
+    const bool is_sentence_piece = *model == "llama";
+    TokenizerSpec spec;
+    spec.model = *model;
+    KVIK_TRY(const std::optional<std::string_view> pre, metadata.find_string("tokenizer.ggml.pre"));
+    spec.pre = pre.value_or("default");
+    KVIK_TRY(spec.tokens, read_tokens(metadata));
+    const size_t n_tokens = spec.tokens.size();
+    KVIK_TRY(spec.types, read_types(metadata, n_tokens));
+    // Byte-level BPE files may carry scores too, which nothing reads.
+    if (is_sentence_piece) {
+        KVIK_TRY(spec.scores, read_scores(metadata, n_tokens));
+    }
+    KVIK_TRY(const std::optional<GgufStrings> merges, metadata.find_strings(kMergesKey));
+    if (merges) {
+        spec.merges.reserve(merges->size());
+        for (const std::string_view merge : *merges) spec.merges.emplace_back(merge);
+    }
+    KVIK_TRY(spec.bos, read_id(metadata, "bos", n_tokens));
+    KVIK_TRY(spec.eos, read_id(metadata, "eos", n_tokens));
+    KVIK_TRY(spec.eot, read_id(metadata, "eot", n_tokens));
+    KVIK_TRY(spec.unk, read_id(metadata, "unknown", n_tokens));
+    // SentencePiece models begin with BOS and a space unless the file says no; BPE ones do not.
+    KVIK_TRY(const std::optional<bool> add_bos, metadata.find_bool("tokenizer.ggml.add_bos_token"));
+    spec.add_bos = add_bos.value_or(is_sentence_piece);
+    KVIK_TRY(const std::optional<bool> add_space,
+             metadata.find_bool("tokenizer.ggml.add_space_prefix"));
+    spec.add_space_prefix = add_space.value_or(is_sentence_piece);
+    return spec;
+}
+
+Result<std::optional<std::string>> chat_template_from_gguf(const GgufMetadata& metadata) {
+    KVIK_TRY(const std::optional<std::string_view> source,
+             metadata.find_string("tokenizer.chat_template"));
+    if (!source) return std::nullopt;
+    return std::string(*source);
+}
+
+}  // namespace kvik

@@ -1,0 +1,25 @@
+// GGUF metadata -> TokenizerSpec, and the chat template's source.
+//
+// Cost    copies the tokens and merges once.
+// Errors  lists of different lengths, ids outside the vocabulary, types outside 1 .. 6, scores that
+//         are no numbers: ErrorKind::file naming the key. What the tokenizer itself must know
+//         (its model, its pattern, whether merges fit) make_tokenizer checks.
+// Source  the GGUF specification, "Tokenizer".
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "formats/gguf_metadata.h"
+#include "text/tokenizer.h"
+
+namespace kvik {
+
+// Nothing: the file has no tokenizer (no tokenizer.ggml.model).
+Result<std::optional<TokenizerSpec>> tokenizer_from_gguf(const GgufMetadata& metadata);
+
+// Nothing: the file has no chat template.
+Result<std::optional<std::string>> chat_template_from_gguf(const GgufMetadata& metadata);
+
+}  // namespace kvik
