@@ -3,7 +3,7 @@
 // wrongly truncated block changes the logits, so any cache, chunking, batch or preemption must give
 // the same tokens: a whole engine is tested in milliseconds, without a model file.
 //
-// Shape   every element of K and V is an integer in [-1024, 1023], exact in f16 and f32.
+// Shape   every element of K and V is a finite f16 or f32 of 16 random bits.
 // Threads forward is const and may run on any thread; the counter of rows is atomic.
 // Cost    per sequence and forward O(n_past + n_rows) positions, some tens of ns each.
 #pragma once
