@@ -1,6 +1,8 @@
 # Tests that belong to no module: the laws of the tree, the tools' own tests, and the program as a
 # whole against the real model (.models, fetched by scripts/test; without it they fail).
-include(tests/fuzz.cmake OPTIONAL)
+if(KVIK_FUZZ)
+    include(tests/fuzz.cmake)
+endif()
 if(NOT KVIK_TESTS)
     return()
 endif()
