@@ -9,7 +9,7 @@ constexpr size_t kMaxQuotedBytes = 64;
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     std::string out = "'";
     for (const char c : text.substr(0, kMaxQuotedBytes)) {
         const auto byte = static_cast<uint8_t>(c);
@@ -72,7 +72,7 @@ Result<std::span<const std::byte>> ByteCursor::take(const Field& field, uint64_t
 Error ByteCursor::error_at(uint64_t offset, const Field& field, std::string_view problem,
                            ErrorKind kind) const {
     std::string what(field.name);
-    if (!field.kind.empty()) what += fmt::format(" of {} {}", field.kind, quoted(field.owner));
+    if (!field.kind.empty()) what += fmt::format(" of {} {}", field.kind, in_quotes(field.owner));
     return {kind, fmt::format("{}: {} at byte {}: {}", file_, what, offset, problem)};
 }
 

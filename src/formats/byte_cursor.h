@@ -23,7 +23,7 @@ namespace kvik {
 static_assert(std::endian::native == std::endian::little, "files are read as they lie");
 
 // 'text' with everything but printable ASCII escaped, cut after 64 bytes.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 // What is being read, for messages: "n_dims" of tensor "blk.0.attn_q.weight".
 struct Field {

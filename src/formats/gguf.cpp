@@ -25,7 +25,7 @@ Result<uint32_t> read_version(ByteCursor& cursor) {
         return tl::unexpected<Error>(
             cursor.error_at(0, {"magic"},
                             fmt::format("is {}, a GGUF file begins with 'GGUF': give a GGUF file",
-                                        quoted({reinterpret_cast<const char*>(&magic), 4}))));
+                                        in_quotes({reinterpret_cast<const char*>(&magic), 4}))));
     const uint64_t at = cursor.offset();
     KVIK_TRY(const uint32_t version, cursor.number<uint32_t>({"version"}));
     if (version == 2 || version == 3) return version;

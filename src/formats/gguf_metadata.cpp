@@ -168,7 +168,7 @@ Error GgufMetadata::error_about(std::string_view key, std::string_view problem,
                                 ErrorKind kind) const {
     const GgufValue* value = find(key);
     const std::string where = value ? fmt::format(" at byte {}", value->offset) : "";
-    return {kind, fmt::format("{}: key {}{}: {}", file_, quoted(key), where, problem)};
+    return {kind, fmt::format("{}: key {}{}: {}", file_, in_quotes(key), where, problem)};
 }
 
 Error GgufMetadata::wrong_type(const GgufValue& value, std::string_view needed) const {

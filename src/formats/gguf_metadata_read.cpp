@@ -110,7 +110,7 @@ Result<GgufValue> read_value(ByteCursor& cursor) {
     if (value.key.empty() || !is_utf8(value.key))
         return tl::unexpected<Error>(cursor.error_at(
             at, {"metadata key"},
-            fmt::format("{} is {}: the file is damaged, fetch it again", quoted(value.key),
+            fmt::format("{} is {}: the file is damaged, fetch it again", in_quotes(value.key),
                         value.key.empty() ? "empty" : "not UTF-8")));
     KVIK_TRY(value.type, read_type(cursor, {"type", "key", value.key}));
     if (value.type == GgufType::array)

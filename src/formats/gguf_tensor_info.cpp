@@ -36,8 +36,8 @@ Result<std::string_view> read_name(ByteCursor& cursor) {
     if (!name.empty() && is_utf8(name)) return name;
     return tl::unexpected<Error>(
         cursor.error_at(at, {"tensor name"},
-                        fmt::format("{} is {}: the file is damaged, fetch it again", quoted(name),
-                                    name.empty() ? "empty" : "not UTF-8")));
+                        fmt::format("{} is {}: the file is damaged, fetch it again",
+                                    in_quotes(name), name.empty() ? "empty" : "not UTF-8")));
 }
 
 Result<Shape> read_shape(ByteCursor& cursor, std::string_view name) {
@@ -111,7 +111,7 @@ Result<void> check_overlaps(const ByteCursor& cursor, const std::vector<GgufTens
                 info.offset_at, {"offset", "tensor", info.entry.name},
                 fmt::format("puts it at byte {}, inside {} (bytes {} .. {}): the file is damaged, "
                             "fetch it again",
-                            info.entry.offset, quoted(before.name), before.offset,
+                            info.entry.offset, in_quotes(before.name), before.offset,
                             before.offset + before.n_bytes - 1)));
     }
     return {};
