@@ -53,7 +53,8 @@ Result<GgufArchitecture> find_architecture(const GgufMetadata& metadata,
         list += fmt::format("{}{}", list.empty() ? "" : ", ", architecture.name);
     }
     return tl::unexpected<Error>(metadata.error_about(
-        key, fmt::format("is {}, kvik runs {}: take a model of one of these", quoted(name), list),
+        key,
+        fmt::format("is {}, kvik runs {}: take a model of one of these", in_quotes(name), list),
         ErrorKind::unsupported));
 }
 
@@ -98,7 +99,7 @@ Result<RopeConfig> read_rope(const ArchitectureKeys& keys, uint32_t head_dim) {
         return keys.unsupported("rope.scaling.type",
                                 fmt::format("is {}, kvik knows none and linear: take a model with "
                                             "one of these",
-                                            quoted(type)));
+                                            in_quotes(type)));
     KVIK_TRY(rope.linear_factor, keys.real_or(linear_factor_suffix(keys), 1));
     return rope;
 }
