@@ -4,7 +4,7 @@
 // Cost    20 to 60 ns a call; for tables, noise and log-probabilities, not for inner loops (those
 //         have the kernels' own f32 exp).
 // Domain  exact_exp: below -708 gives 0, above 709 gives infinity. exact_log: x > 0.
-//         exact_sincos: |x| < 2^30.
+//         exact_sincos: |x| <= 2^20; beyond, the error grows as |x| * 2^-54.
 #pragma once
 
 namespace kvik {

@@ -41,17 +41,22 @@ class FlushDenormals {
 #endif
 };
 
-constexpr auto kSpin = std::chrono::microseconds(50);
+constexpr auto kSpin = std::chrono::microseconds(5);
+constexpr auto kYield = std::chrono::microseconds(50);
 
-// Waits until `word` is no longer `old`: spins for kSpin, then sleeps in the kernel.
+// Waits until `word` is no longer `old`: spins for kSpin, then offers the core to others until
+// kYield, then sleeps in the kernel. A worker that spins on a core for which a later one waits
+// would hold up the very thing it waits for: 8 workers on 2 cores then took six times as long.
 void wait_change(const std::atomic<uint32_t>& word, uint32_t old) noexcept {
-    const auto until = std::chrono::steady_clock::now() + kSpin;
+    const auto start = std::chrono::steady_clock::now();
     for (;;) {
         for (int i = 0; i < 64; ++i) {
             if (word.load(std::memory_order_acquire) != old) return;
             relax();
         }
-        if (std::chrono::steady_clock::now() > until) break;
+        const auto waited = std::chrono::steady_clock::now() - start;
+        if (waited > kYield) break;
+        if (waited > kSpin) ::sched_yield();
     }
     while (word.load(std::memory_order_acquire) == old) word.wait(old, std::memory_order_acquire);
 }
@@ -68,13 +73,15 @@ struct ThreadPool::Impl {
     alignas(64) std::atomic<uint32_t> phase{0};
 
     // Central barrier; `phase` counts the barriers passed. acq_rel on the counter orders every
-    // worker's writes before every worker's next phase.
+    // worker's writes before every worker's next phase. The store is seq_cst because notify_all
+    // first looks whether anybody sleeps: were that look done before the store is seen, a worker
+    // could fall asleep in between and nobody would wake it.
     void barrier() noexcept {
         if (n_threads == 1) return;
         const uint32_t now = phase.load(std::memory_order_relaxed);
         if (n_arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == n_threads) {
             n_arrived.store(0, std::memory_order_relaxed);
-            phase.store(now + 1, std::memory_order_release);
+            phase.store(now + 1, std::memory_order_seq_cst);
             phase.notify_all();
         } else {
             wait_change(phase, now);
@@ -104,7 +111,7 @@ ThreadPool::ThreadPool(uint32_t n_threads) : impl_(std::make_unique<Impl>()) {
 
 ThreadPool::~ThreadPool() {
     impl_->stopping.store(true, std::memory_order_release);
-    impl_->run_number.fetch_add(1, std::memory_order_release);
+    impl_->run_number.fetch_add(1, std::memory_order_seq_cst);
     impl_->run_number.notify_all();
     for (std::thread& thread : impl_->threads) thread.join();
 }
@@ -117,7 +124,7 @@ void ThreadPool::run(const std::function<void(Worker)>& body) {
     const FlushDenormals flush;
     if (impl_->n_threads > 1) {
         impl_->body = &body;
-        impl_->run_number.fetch_add(1, std::memory_order_release);
+        impl_->run_number.fetch_add(1, std::memory_order_seq_cst);
         impl_->run_number.notify_all();
     }
     body(Worker(*this, 0, impl_->n_threads));

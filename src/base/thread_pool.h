@@ -5,6 +5,7 @@
 // Threads one run at a time, from one owner thread.
 // Cost    waking sleeping workers costs some microseconds, a barrier under one while workers spin;
 //         workers spin about 50 us after a run and then sleep, so an idle engine uses no CPU.
+//         More workers than cores work, but slower: a phase costs a switch for each.
 // Invariant every worker has flush-to-zero and denormals-are-zero set while it runs (R7 of
 //         kernels/SPEC.md), the calling thread included; its own setting is restored after.
 #pragma once
