@@ -65,8 +65,8 @@ class Model {
   public:
     virtual ~Model() = default;
     virtual const ModelSpec& spec() const = 0;
-    virtual std::unique_ptr<Scratch> make_scratch(const ScratchLimits& limits,
-                                                  ThreadPool& pool) const = 0;
+    virtual Result<std::unique_ptr<Scratch>> make_scratch(const ScratchLimits& limits,
+                                                          ThreadPool& pool) const = 0;
     // Writes the KV of every row to its block, then the wanted logits.
     [[nodiscard]] virtual Result<void> forward(const Batch& batch, const KvView& kv,
                                                Scratch& scratch, std::span<float> logits) const = 0;

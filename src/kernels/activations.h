@@ -1,0 +1,57 @@
+// Activations: the rows of one step in the form that the matrix kernels read, panel by panel.
+//
+// Shape   n_rows rows of k elements; panel p holds rows [12 p, 12 p + panel_cols(p)).
+//           int8 : R2's quantised groups (table.h, QuantPanel)
+//           f32  : [k][panel_cols(p)], column by column, for F16 and F32 weights and KVIK_ACT=f32
+// Owner   memory of an arena, bound once; `reset` sets the shape of a step and never allocates.
+// Threads different rows may be loaded by different workers; readers come after a barrier.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/pack.h"
+#include "kernels/table.h"
+
+namespace kvik {
+
+enum class Act : uint8_t { int8, f32 };
+
+// Which forms a model's weights ask for.
+struct ActForms {
+    uint32_t quantised = 1;
+    uint32_t floats = 0;
+};
+
+class Activations {
+  public:
+    static uint64_t bytes_needed(uint32_t max_rows, uint32_t max_k, ActForms forms);
+    // `memory` has bytes_needed(...) bytes, 64-byte aligned.
+    Activations(std::byte* memory, uint32_t max_rows, uint32_t max_k, ActForms forms);
+
+    void reset(uint32_t n_rows, uint32_t k);
+    // Row `row` from x[k]. Returns 0 if a value is NaN or infinite.
+    int load_row(const KernelTable& kernels, uint32_t row, const float* x);
+
+    uint32_t n_rows() const { return n_rows_; }
+    uint32_t k() const { return k_; }
+    uint32_t n_panels() const { return (n_rows_ + kPanelCols - 1) / kPanelCols; }
+    uint32_t panel_cols(uint32_t p) const {
+        const uint32_t left = n_rows_ - p * kPanelCols;
+        return left < kPanelCols ? left : kPanelCols;
+    }
+    QuantPanel quant_panel(uint32_t p) const;
+    const float* float_panel(uint32_t p) const {
+        return floats_ + static_cast<uint64_t>(p) * kPanelCols * k_;
+    }
+
+  private:
+    ActForms forms_;
+    uint32_t max_rows_ = 0, max_k_ = 0, n_rows_ = 0, k_ = 0;
+    int8_t* q_ = nullptr;
+    float* d_ = nullptr;
+    float* u_ = nullptr;
+    int32_t* nsum_ = nullptr;
+    float* floats_ = nullptr;
+};
+
+}  // namespace kvik

@@ -1,0 +1,131 @@
+// Row operations over the vocabulary `Simd` (R2, R4, R6 of SPEC.md): quantise, norm, activation.
+
+namespace kvik {
+namespace {
+
+constexpr int kRegs = 16 / Simd::kLanes;  // registers that play R4's 16 lanes
+
+// R4's tree over 16 lanes: 8, 4, 2, 1.
+float tree(const Simd::F* v) {
+    alignas(64) float lanes[16];
+    for (int i = 0; i < kRegs; ++i) Simd::store(lanes + i * Simd::kLanes, v[i]);
+    for (int half = 8; half > 0; half /= 2)
+        for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+    return lanes[0];
+}
+
+// R6.
+Simd::F spec_exp(Simd::F x) {
+    using namespace numerics;
+    const Simd::F bounded = Simd::min(x, Simd::set(kExpMax));
+    const Simd::F n = Simd::round(Simd::mul(bounded, Simd::set(kLog2E)));
+    Simd::F r = Simd::fma(Simd::sub(Simd::zero(), n), Simd::set(kLn2High), bounded);
+    r = Simd::fma(Simd::sub(Simd::zero(), n), Simd::set(kLn2Low), r);
+    Simd::F p = Simd::set(kExpPoly[0]);
+#pragma GCC unroll 6
+    for (int i = 1; i < 7; ++i) p = Simd::fma(p, r, Simd::set(kExpPoly[i]));
+    return Simd::keep_at_least(x, Simd::set(kExpMin), Simd::scale_by_power(p, n));
+}
+
+float spec_exp(float x) {
+    alignas(64) float out[Simd::kLanes];
+    Simd::store(out, spec_exp(Simd::set(x)));
+    return out[0];
+}
+
+int quantize(const float* x, uint32_t n_groups, QuantPanel panel, uint32_t c) {
+    using namespace numerics;
+    constexpr int kParts = static_cast<int>(kGroup) / Simd::kLanes;
+    int finite = 1;
+    for (uint32_t g = 0; g < n_groups; ++g, x += kGroup) {
+        const uint64_t at = static_cast<uint64_t>(g) * panel.stride + c;
+        int8_t* q = panel.q + at * kGroup;
+        Simd::F v[kParts];
+        Simd::I top = Simd::izero();
+        for (int i = 0; i < kParts; ++i) {
+            v[i] = Simd::load(x + i * Simd::kLanes);
+            top = Simd::imax(top, Simd::abs_bits(v[i]));
+        }
+        const int bits = Simd::reduce_max(top);
+        float amax;
+        __builtin_memcpy(&amax, &bits, 4);
+        if (bits >= 0x7f800000) finite = 0;
+        if (bits >= 0x7f800000 || !(amax >= kQuantFloor)) {
+            __builtin_memset(q, 0, kGroup);
+            panel.d[at] = panel.u[at] = 0.0f;
+            panel.nsum[at] = 0;
+            continue;
+        }
+        const float d = amax / 127.0f;
+        const Simd::F inverse = Simd::set(127.0f / amax);
+        for (int i = 0; i < kParts; ++i) v[i] = Simd::mul(v[i], inverse);
+        Simd::store_rounded_16(q, v);
+        Simd::store_rounded_16(q + 16, v + kParts / 2);
+        const int sum = Simd::sum_bytes_32(q);
+        panel.d[at] = d;
+        panel.u[at] = d * static_cast<float>(sum);
+        panel.nsum[at] = -sum;
+    }
+    return finite;
+}
+
+float rms_norm(const float* x, const float* w, float eps, uint32_t n, float* y) {
+    Simd::F lanes[kRegs];
+    for (Simd::F& v : lanes) v = Simd::zero();
+    const uint32_t whole = n / 16 * 16;
+    for (uint32_t i = 0; i < whole; i += 16)
+        for (int j = 0; j < kRegs; ++j) {
+            const Simd::F v = Simd::load(x + i + j * Simd::kLanes);
+            lanes[j] = Simd::fma(v, v, lanes[j]);
+        }
+    if (whole < n) {
+        alignas(64) float rest[16] = {};
+        for (uint32_t i = whole; i < n; ++i) rest[i - whole] = x[i];
+        for (int j = 0; j < kRegs; ++j) {
+            const Simd::F v = Simd::load(rest + j * Simd::kLanes);
+            lanes[j] = Simd::fma(v, v, lanes[j]);
+        }
+    }
+    const float ss = tree(lanes);
+    const float inverse = 1.0f / __builtin_sqrtf(ss / static_cast<float>(n) + eps);
+    uint32_t i = 0;
+    for (; i + Simd::kLanes <= n; i += Simd::kLanes)
+        Simd::store(y + i, Simd::mul(Simd::mul(Simd::load(x + i), Simd::set(inverse)),
+                                     Simd::load(w + i)));
+    for (; i < n; ++i) y[i] = x[i] * inverse * w[i];
+    return ss;
+}
+
+Simd::F silu(Simd::F g) {
+    return Simd::div(g, Simd::add(Simd::set(1.0f), spec_exp(Simd::sub(Simd::zero(), g))));
+}
+
+void silu_mul(const float* gate, const float* up, uint32_t n, float* out) {
+    uint32_t i = 0;
+    for (; i + Simd::kLanes <= n; i += Simd::kLanes)
+        Simd::store(out + i, Simd::mul(silu(Simd::load(gate + i)), Simd::load(up + i)));
+    if (i == n) return;
+    alignas(64) float g[Simd::kLanes] = {}, u[Simd::kLanes] = {};
+    for (uint32_t j = i; j < n; ++j) {
+        g[j - i] = gate[j];
+        u[j - i] = up[j];
+    }
+    Simd::store(g, Simd::mul(silu(Simd::load(g)), Simd::load(u)));
+    for (uint32_t j = i; j < n; ++j) out[j] = g[j - i];
+}
+
+void to_half(const float* x, uint32_t n, uint16_t* out) {
+    const Simd::F top = Simd::set(numerics::kHalfMax), bottom = Simd::set(-numerics::kHalfMax);
+    uint32_t i = 0;
+    for (; i + Simd::kLanes <= n; i += Simd::kLanes)
+        Simd::store_half(out + i, Simd::max(Simd::min(Simd::load(x + i), top), bottom));
+    if (i == n) return;
+    alignas(64) float rest[Simd::kLanes] = {};
+    alignas(64) uint16_t half[Simd::kLanes];
+    for (uint32_t j = i; j < n; ++j) rest[j - i] = x[j];
+    Simd::store_half(half, Simd::max(Simd::min(Simd::load(rest), top), bottom));
+    for (uint32_t j = i; j < n; ++j) out[j] = half[j - i];
+}
+
+}  // namespace
+}  // namespace kvik

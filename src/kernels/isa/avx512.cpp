@@ -1,0 +1,18 @@
+// The kernels for avx512: the vocabulary, then the bodies over it, then the table. The order matters.
+// clang-format off
+#include "kernels/simd/avx512.h"
+#include "kernels/numerics.h"
+#include "kernels/table.h"
+#include "kernels/body/matmul.inl"
+#include "kernels/body/rows.inl"
+#include "kernels/body/attention.inl"
+// clang-format on
+
+namespace kvik {
+
+const KernelTable kAvx512Kernels = {
+#define KVIK_ISA_NAME "avx512"
+#include "kernels/body/table.inl"
+};
+
+}  // namespace kvik

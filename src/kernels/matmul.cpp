@@ -1,0 +1,75 @@
+#include "kernels/matmul.h"
+
+namespace kvik {
+namespace {
+
+const TileKernels& kernels_of(const KernelTable& kernels, const PackedMatrix& matrix) {
+    return kernels.types[static_cast<size_t>(matrix.type)];
+}
+
+bool takes_quantised(const KernelTable& kernels, Act act, const PackedMatrix& matrix) {
+    return act == Act::int8 && kernels_of(kernels, matrix).matmul != nullptr;
+}
+
+}  // namespace
+
+TilePair::TilePair(const KernelTable& kernels, Act act, TileRef a, TileRef b, const Activations& x,
+                   TileScratch& scratch)
+    : kernels_(kernels), x_(x), scratch_(scratch), act_(act) {
+    a_.ref = a;
+    b_.ref = b;
+    prepare(a_, scratch.unpacked, scratch.decoded);
+    if (b.matrix)
+        prepare(b_, scratch.unpacked + x.k() / kGroup,
+                scratch.decoded + static_cast<uint64_t>(x.k()) * kTileRows);
+}
+
+// One panel reads the tile as it lies; more than one pays for unpacking once.
+void TilePair::prepare(Half& half, UnpackedGroup* unpacked, float* decoded) {
+    const PackedMatrix& matrix = *half.ref.matrix;
+    const uint8_t* tile = matrix.tile(half.ref.tile);
+    if (takes_quantised(kernels_, act_, matrix)) {
+        if (x_.n_panels() == 1) return;
+        kernels_of(kernels_, matrix).unpack(tile, matrix.n_groups(), unpacked);
+        half.unpacked = unpacked;
+    } else if (matrix.type == TileType::f32) {
+        half.decoded = reinterpret_cast<const float*>(tile);
+    } else {
+        kernels_of(kernels_, matrix).decode(tile, matrix.n_groups(), decoded);
+        half.decoded = decoded;
+    }
+}
+
+void TilePair::run(uint32_t panel) const {
+    const uint32_t n = x_.panel_cols(panel);
+    float* out = scratch_.out;
+    if (a_.unpacked) {
+        const TileTraits& a = tile_traits(a_.ref.matrix->type);
+        const bool together = b_.unpacked && b_.ref.matrix->type == a_.ref.matrix->type;
+        kernels_.matmul_unpacked(a_.unpacked, together ? b_.unpacked : nullptr, x_.k() / kGroup,
+                                 a.zero_shift, a.has_min, x_.quant_panel(panel), 0, n,
+                                 {out, kSinkStride}, {out + kTileRows, kSinkStride});
+        if (together) return;
+    } else {
+        run_half(a_, panel, out);
+    }
+    if (b_.ref.matrix) run_half(b_, panel, out + kTileRows);
+}
+
+void TilePair::run_half(const Half& half, uint32_t panel, float* out) const {
+    const PackedMatrix& matrix = *half.ref.matrix;
+    const uint32_t n = x_.panel_cols(panel);
+    const TileOut to = {out, kSinkStride};
+    if (half.decoded) {
+        kernels_.matmul_f32(half.decoded, x_.k(), x_.float_panel(panel), n, n, to);
+    } else if (half.unpacked) {
+        const TileTraits& traits = tile_traits(matrix.type);
+        kernels_.matmul_unpacked(half.unpacked, nullptr, x_.k() / kGroup, traits.zero_shift,
+                                 traits.has_min, x_.quant_panel(panel), 0, n, to, to);
+    } else {
+        kernels_of(kernels_, matrix)
+            .matmul(matrix.tile(half.ref.tile), matrix.n_groups(), x_.quant_panel(panel), 0, n, to);
+    }
+}
+
+}  // namespace kvik

@@ -1,0 +1,62 @@
+#include "kernels/select.h"
+
+#include <fmt/format.h>
+
+namespace kvik {
+namespace {
+
+struct Candidate {
+    const KernelTable* table;
+    bool (*is_runnable)();
+    std::string_view needs;
+};
+
+bool always() {
+    return true;
+}
+#if defined(__x86_64__)
+bool has_avx2() {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("f16c");
+}
+bool has_avx512() {
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vnni");
+}
+#endif
+
+// Slowest first.
+constexpr Candidate kCandidates[] = {
+    {&kScalarKernels, always, "nothing"},
+#if defined(__x86_64__)
+    {&kAvx2Kernels, has_avx2, "AVX2, FMA and F16C"},
+    {&kAvx512Kernels, has_avx512, "AVX-512 F, BW, VL, DQ and VNNI"},
+#endif
+};
+
+}  // namespace
+
+std::vector<const KernelTable*> runnable_kernels() {
+    std::vector<const KernelTable*> tables;
+    for (const Candidate& candidate : kCandidates)
+        if (candidate.is_runnable()) tables.push_back(candidate.table);
+    return tables;
+}
+
+Result<const KernelTable*> select_kernels(const std::optional<std::string>& name) {
+    if (!name) return runnable_kernels().back();
+    std::string known;
+    for (const Candidate& candidate : kCandidates) {
+        known += known.empty() ? "" : ", ";
+        known += candidate.table->name;
+        if (*name != candidate.table->name) continue;
+        if (candidate.is_runnable()) return candidate.table;
+        return fail(ErrorKind::unsupported,
+                    fmt::format("KVIK_ISA={} needs {}, which this CPU lacks: leave it unset", *name,
+                                candidate.needs));
+    }
+    return fail(ErrorKind::usage, fmt::format("KVIK_ISA={} is none of {}", *name, known));
+}
+
+}  // namespace kvik

@@ -1,0 +1,129 @@
+// The vocabulary on AVX-512 (F, BW, VL, DQ, VNNI): 16 lanes in one register.
+// Included by isa/avx512.cpp alone; everything is internal to it.
+#pragma once
+
+#include <immintrin.h>
+#include <stdint.h>
+
+namespace kvik {
+namespace {
+
+typedef int __attribute__((may_alias)) aliasing_int;
+
+struct Simd {
+    static constexpr int kLanes = 16;
+    static constexpr int kDirectCols = 12;   // columns of the on-the-fly matmul at a time
+    static constexpr int kUnpackedRows = 2;  // row tiles x columns of the prefill matmul
+    static constexpr int kUnpackedCols = 6;
+    static constexpr int kFloatCols = 12;
+    using F = __m512;
+    using I = __m512i;
+
+    static F zero() { return _mm512_setzero_ps(); }
+    static F set(float x) { return _mm512_set1_ps(x); }
+    static F load(const float* p) { return _mm512_loadu_ps(p); }
+    static void store(float* p, F v) { _mm512_storeu_ps(p, v); }
+    static F load_half(const void* p) {
+        return _mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i*>(p)));
+    }
+    static void store_half(void* p, F v) {
+        _mm256_storeu_si256(static_cast<__m256i*>(p),
+                            _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+    }
+    static F add(F a, F b) { return _mm512_add_ps(a, b); }
+    static F sub(F a, F b) { return _mm512_sub_ps(a, b); }
+    static F mul(F a, F b) { return _mm512_mul_ps(a, b); }
+    static F div(F a, F b) { return _mm512_div_ps(a, b); }
+    static F max(F a, F b) { return _mm512_max_ps(a, b); }
+    static F min(F a, F b) { return _mm512_min_ps(a, b); }
+    static F fma(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
+    static F round(F v) { return _mm512_roundscale_ps(v, 8); }
+    // v where x >= floor, else +0 (also where x is NaN).
+    static F keep_at_least(F x, F floor, F v) {
+        return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, floor, _CMP_GE_OQ), v);
+    }
+    // v in lanes [begin, end), else `other`.
+    static F select_range(int begin, int end, F v, F other) {
+        const unsigned below_end = (1u << end) - 1, below_begin = (1u << begin) - 1;
+        return _mm512_mask_mov_ps(other, static_cast<__mmask16>(below_end & ~below_begin), v);
+    }
+    static F scale_by_power(F v, F n) {  // exponent add
+        return _mm512_castsi512_ps(
+            _mm512_add_epi32(_mm512_castps_si512(v), _mm512_slli_epi32(_mm512_cvtps_epi32(n), 23)));
+    }
+
+    static I izero() { return _mm512_setzero_si512(); }
+    static I iset(int x) { return _mm512_set1_epi32(x); }
+    static I iload(const void* p) { return _mm512_loadu_si512(p); }
+    static void istore(void* p, I v) { _mm512_storeu_si512(p, v); }
+    static I low_nibbles(I v) { return _mm512_and_si512(v, _mm512_set1_epi8(15)); }
+    static I high_nibbles(I v) {
+        return _mm512_and_si512(_mm512_srli_epi16(v, 4), _mm512_set1_epi8(15));
+    }
+    template <int kByte>
+    static F byte_to_float(I v) {
+        return _mm512_cvtepi32_ps(
+            _mm512_and_si512(_mm512_srli_epi32(v, 8 * kByte), _mm512_set1_epi32(255)));
+    }
+    static F to_float(I v) { return _mm512_cvtepi32_ps(v); }
+    static I abs_bits(F v) {
+        return _mm512_and_si512(_mm512_castps_si512(v), _mm512_set1_epi32(0x7fffffff));
+    }
+    static I imax(I a, I b) { return _mm512_max_epi32(a, b); }
+    static int reduce_max(I v) { return _mm512_reduce_max_epi32(v); }
+    // 16 floats -> 16 int8, rounded to nearest even, clamped.
+    static void store_rounded_16(int8_t* p, const F* v) {
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
+                         _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(v[0])));
+    }
+    static int sum_bytes_32(const int8_t* p) {
+        const __m256i ones = _mm256_set1_epi8(1);
+        const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+        __m256i s = _mm256_dpbusd_epi32(_mm256_setzero_si256(), ones, v);
+        __m128i h = _mm_add_epi32(_mm256_castsi256_si128(s), _mm256_extracti128_si256(s, 1));
+        h = _mm_add_epi32(h, _mm_shuffle_epi32(h, 0x4e));
+        h = _mm_add_epi32(h, _mm_shuffle_epi32(h, 0xb1));
+        return _mm_cvtsi128_si32(h);
+    }
+
+    // Dot products of 4 bytes a lane with 4 activations broadcast. kWide: u8 weights around a zero
+    // point of 128; else at most 5 bits. `Sum` is what accumulates over one group of 8 vectors.
+    template <bool kWide>
+    struct Dot {
+        using Sum = I;
+        static Sum begin(int nsum, unsigned zero_shift) {
+            return zero_shift == 0 ? izero()
+                                   : _mm512_slli_epi32(_mm512_set1_epi32(nsum), zero_shift);
+        }
+        static void step(Sum& s, int, I w, const int8_t* a) {
+#if defined(__clang__)
+            s = _mm512_dpbusd_epi32(s, w,
+                                    _mm512_set1_epi32(*reinterpret_cast<const aliasing_int*>(a)));
+#else
+            // The broadcast goes through the load port, as a memory operand; GCC would use a
+            // register and a shuffle port.
+            asm("vpdpbusd %2%{1to16%}, %1, %0"
+                : "+v"(s)
+                : "v"(w), "m"(*reinterpret_cast<const aliasing_int*>(a)));
+#endif
+        }
+        static I broadcast(const int8_t* a) {
+            I x = _mm512_set1_epi32(*reinterpret_cast<const aliasing_int*>(a));
+            asm("" : "+v"(x));  // keeps one broadcast for both row tiles
+            return x;
+        }
+        static void step(Sum& s, int, I w, I x) {
+            s = _mm512_dpbusd_epi32(s, w, x);
+        }
+        static I end(Sum s, int, unsigned) {
+            return s;
+        }
+    };
+
+    static void prefetch(const void* p) {
+        _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
+    }
+};
+
+}  // namespace
+}  // namespace kvik

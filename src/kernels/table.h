@@ -1,0 +1,108 @@
+// KernelTable: the menu of inner loops, one const struct of function pointers an instruction set,
+// chosen once (select.h). SPEC.md is the contract; reference/ is its oracle and the fallback.
+//
+// Shape   weights come as tiles of 16 output rows (pack.h), activations as panels of columns: a
+//         panel holds up to kPanelCols tokens, [group][column][32] int8 and [group][column] scales.
+// Threads pure functions of their arguments.   Cost  none allocates.
+// Invariant every entry gives exactly the bits of the scalar reference, and a column's result does
+//         not depend on the other columns or on how many there are.
+#pragma once
+
+#include <stdint.h>
+
+namespace kvik {
+
+inline constexpr uint32_t kTileRows = 16;      // output rows of a weight tile: one a lane
+inline constexpr uint32_t kPanelCols = 12;     // tokens of an activation panel
+inline constexpr uint32_t kGroup = 32;         // elements of a quantisation group
+inline constexpr uint32_t kChunkTokens = 256;  // attention works in chunks of this many positions
+inline constexpr uint32_t kMaxHeadDim = 256;
+inline constexpr uint32_t kMaxQueries = 12;  // query rows that go through attention together
+
+// Weight types with a tile layout; the index into KernelTable::types.
+enum class TileType : uint32_t { f32, f16, q4_1, q8_0 };
+inline constexpr uint32_t kTileTypes = 4;
+
+// One panel of quantised activations (R2). Group g of column c starts at q + (g * stride + c) * 32.
+struct QuantPanel {
+    int8_t* q;      // [n_groups][stride][32]
+    float* d;       // [n_groups][stride] scale
+    float* u;       // [n_groups][stride] d * float(sum of q): what a minimum is multiplied with
+    int32_t* nsum;  // [n_groups][stride] -(sum of q): what a zero point is multiplied with
+    uint32_t stride;
+};
+
+// A tile unpacked for prefill: a group is 512 bytes of u8 in tile order, 16 scales and 16 minimums.
+struct UnpackedGroup {
+    uint8_t w[512];
+    float scale[16];
+    float min[16];
+};
+
+// One row tile times some columns: out[c * ld + r], r < 16.
+struct TileOut {
+    float* out;
+    uint64_t ld;
+};
+
+struct TileKernels {
+    // Weights straight from the tile, columns [c0, c0 + n) of the panel, n <= kPanelCols.
+    // Null for f32 and f16, which take f32 activations.
+    void (*matmul)(const uint8_t* tile, uint32_t n_groups, QuantPanel panel, uint32_t c0,
+                   uint32_t n, TileOut out);
+    // Tile -> [n_groups] UnpackedGroup.
+    void (*unpack)(const uint8_t* tile, uint32_t n_groups, UnpackedGroup* groups);
+    // Tile -> [k][16] f32, exactly the type's decode; k = 32 * n_groups, or n_groups for f32, f16.
+    void (*decode)(const uint8_t* tile, uint32_t n_groups, float* out);
+};
+
+// One chunk of attention (R5) for query rows that share a kv head. All ranges are within the chunk.
+struct AttentionChunk {
+    uint32_t n_queries;          // 1 .. kMaxQueries
+    uint32_t head_dim;           // a multiple of 16, at most kMaxHeadDim
+    const float* q;              // [n_queries][kMaxHeadDim]
+    const void* const* k_tiles;  // [16] tiles of 16 positions: [head_dim][16]
+    const void* const* v_tiles;  // [16] rows of 16 positions: [16][head_dim]
+    const uint32_t* begin;       // [n_queries] first visible position
+    const uint32_t* end;         // [n_queries] one past the last; begin == end: nothing visible
+    float scale;
+    float* scores;  // [n_queries][kChunkTokens] working memory, 64-byte aligned
+    // Running state, merged into: maximum, sum, and weighted values.
+    float* m;  // [n_queries]
+    float* l;  // [n_queries]
+    float* o;  // [n_queries][kMaxHeadDim]
+};
+
+struct KernelTable {
+    const char* name;
+    TileKernels types[kTileTypes];
+
+    // n columns from two unpacked tiles (b may be null: one tile). n_min: the type has minimums.
+    // zero_shift: the zero point is 1 << zero_shift, or none when it is 0.
+    void (*matmul_unpacked)(const UnpackedGroup* a, const UnpackedGroup* b, uint32_t n_groups,
+                            uint32_t zero_shift, uint32_t has_min, QuantPanel panel, uint32_t c0,
+                            uint32_t n, TileOut out_a, TileOut out_b);
+    // R3: [k][16] f32 weights times f32 columns x[k * stride + c].
+    void (*matmul_f32)(const float* tile, uint32_t k, const float* x, uint32_t stride, uint32_t n,
+                       TileOut out);
+    // R2: one row into column c of a panel. Returns 0 if a value is NaN or infinite.
+    int (*quantize)(const float* x, uint32_t n_groups, QuantPanel panel, uint32_t c);
+    // R4: y = x * (1 / sqrt(ss / n + eps)) * w. Returns ss: not finite if a value was not.
+    float (*rms_norm)(const float* x, const float* w, float eps, uint32_t n, float* y);
+    // R6: out = silu(gate) * up.
+    void (*silu_mul)(const float* gate, const float* up, uint32_t n, float* out);
+    // f32 -> f16, clamped to +-65504.
+    void (*to_half)(const float* x, uint32_t n, uint16_t* out);
+    void (*attend_f16)(const AttentionChunk& chunk);
+    void (*attend_f32)(const AttentionChunk& chunk);
+    // R5's merge of a later state of one row into an earlier one; an empty later state (m = -inf)
+    // is skipped. o and into_o: [head_dim].
+    void (*merge_state)(float m, float l, const float* o, uint32_t head_dim, float* into_m,
+                        float* into_l, float* into_o);
+};
+
+extern const KernelTable kScalarKernels;
+extern const KernelTable kAvx2Kernels;
+extern const KernelTable kAvx512Kernels;
+
+}  // namespace kvik

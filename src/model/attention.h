@@ -1,0 +1,26 @@
+// Attention of one layer over paged KV: the work items of scratch.h, chunk by chunk (R5).
+//
+// Threads attend() by all workers together; attention output is complete after its last barrier,
+//         which the caller places.
+// Cost    K and V of a chunk are read once for all query rows of an item.
+// Source  the running softmax: Milakov, Gimelshein 2018, arXiv 1805.02867; paged KV: Kwon et al.
+//         2023, arXiv 2309.06180.
+#pragma once
+
+#include "base/thread_pool.h"
+#include "cache/view.h"
+#include "kernels/table.h"
+#include "model/config.h"
+#include "model/scratch.h"
+
+namespace kvik {
+
+// Writes K and V of a batch row (already turned by RoPE) to its block.
+void write_kv(const KernelTable& kernels, const KvView& kv, const SequenceRows& sequence,
+              uint32_t layer, uint32_t position, const float* k, const float* v);
+
+// scratch.q -> scratch.attended. Contains a barrier when chunks are computed apart.
+void attend(Worker worker, const KernelTable& kernels, const ModelConfig& config,
+            const Batch& batch, const KvView& kv, uint32_t layer, TransformerScratch& scratch);
+
+}  // namespace kvik

@@ -1,0 +1,41 @@
+// load_model: a file's bytes -> a Model that can run, with its tokenizer's spec and chat template.
+//
+// Cost    one pass over the file on all threads: every slice of rows is hashed, repacked into one
+//         arena in execution order and given back to the kernel, so that weights are never held
+//         twice. Slices are at most 4 MiB.
+// Errors  what the readers say; a tensor that is missing, misshapen or of a type without kernels:
+//         ErrorKind::file or unsupported, naming it and what was expected.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "base/thread_pool.h"
+#include "kernels/activations.h"
+#include "kernels/table.h"
+#include "model/model.h"
+#include "text/tokenizer.h"
+
+namespace kvik {
+
+struct LoadOptions {
+    std::string path;
+    const KernelTable* kernels = nullptr;
+    Act act = Act::int8;
+    ThreadPool* pool = nullptr;
+    // Called on the calling thread; bytes of tensors read so far, and in all.
+    std::function<void(uint64_t done, uint64_t total)> progress;
+};
+
+struct LoadedModel {
+    std::unique_ptr<Model> model;
+    std::optional<TokenizerSpec> tokenizer;
+    std::optional<std::string> chat_template;
+};
+
+Result<LoadedModel> load_model(const LoadOptions& options);
+
+}  // namespace kvik

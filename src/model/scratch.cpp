@@ -1,0 +1,119 @@
+#include "model/scratch.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/checked.h"
+
+namespace kvik {
+namespace {
+
+// Hands out 64-byte aligned pieces; the first pass only counts.
+class Pieces {
+  public:
+    explicit Pieces(std::byte* base) : base_(base) {}
+    template <class T>
+    T* take(uint64_t n_bytes) {
+        std::byte* piece = base_ ? base_ + used_ : nullptr;
+        used_ += round_up(n_bytes, 64);
+        return reinterpret_cast<T*>(piece);
+    }
+    uint64_t used() const { return used_; }
+
+  private:
+    std::byte* base_;
+    uint64_t used_ = 0;
+};
+
+uint32_t max_k(const ModelConfig& config) {
+    return std::max({config.hidden_size, config.ff_size, config.n_heads * config.head_dim});
+}
+
+uint64_t lay_out(TransformerScratch& s, const ModelConfig& config, ActForms forms,
+                 uint32_t n_workers, std::byte* base) {
+    Pieces pieces(base);
+    const uint64_t rows = s.limits.n_rows;
+    const uint32_t k = max_k(config);
+    const auto floats = [&](uint64_t n) { return pieces.take<float>(n * 4); };
+    s.x = floats(rows * config.hidden_size);
+    s.q = floats(rows * config.n_heads * config.head_dim);
+    s.k = floats(rows * config.n_kv_heads * config.head_dim);
+    s.v = floats(rows * config.n_kv_heads * config.head_dim);
+    s.attended = floats(rows * config.n_heads * config.head_dim);
+    s.ff = floats(rows * config.ff_size);
+    s.rope = floats(rows * config.rope.n_dims);
+    s.states = pieces.take<AttentionState>(kMaxApartUnits * sizeof(AttentionState));
+    s.workers.clear();
+    s.shared.clear();
+    std::byte* shared =
+        pieces.take<std::byte>(Activations::bytes_needed(static_cast<uint32_t>(rows), k, forms));
+    if (base) s.shared.emplace_back(shared, static_cast<uint32_t>(rows), k, forms);
+    for (uint32_t i = 0; i < n_workers; ++i) {
+        TileScratch tiles;
+        tiles.unpacked = pieces.take<UnpackedGroup>(TileScratch::unpacked_bytes(k));
+        tiles.decoded = pieces.take<float>(TileScratch::decoded_bytes(k));
+        std::byte* own = pieces.take<std::byte>(Activations::bytes_needed(kPanelCols, k, forms));
+        float* row = floats(k);
+        float* queries = floats(uint64_t{kMaxQueries} * kMaxHeadDim);
+        float* scores = floats(uint64_t{kMaxQueries} * kChunkTokens);
+        if (base)
+            s.workers.push_back(
+                {tiles, Activations(own, kPanelCols, k, forms), row, queries, scores});
+    }
+    return pieces.used();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TransformerScratch>> TransformerScratch::make(const ModelConfig& config,
+                                                                     ActForms forms,
+                                                                     const ScratchLimits& limits,
+                                                                     ThreadPool& pool) {
+    auto scratch = std::make_unique<TransformerScratch>();
+    scratch->limits = limits;
+    scratch->pool = &pool;
+    const uint64_t bytes = lay_out(*scratch, config, forms, pool.n_threads(), nullptr);
+    KVIK_TRY(scratch->arena, Arena::reserve(bytes, "working memory of a step"));
+    lay_out(*scratch, config, forms, pool.n_threads(), scratch->arena.data());
+    scratch->positions.reserve(limits.n_rows);
+    scratch->sequence_of.reserve(limits.n_rows);
+    // At most one item a row and query head.
+    scratch->items.reserve(uint64_t{limits.n_rows} * config.n_heads);
+    return scratch;
+}
+
+void TransformerScratch::prepare(const Batch& batch, const ModelConfig& config,
+                                 uint32_t n_workers) {
+    positions.clear();
+    sequence_of.clear();
+    items.clear();
+    bad_layer.store(0, std::memory_order_relaxed);
+    const uint32_t group = config.n_heads / config.n_kv_heads;
+    // Few rows: an item a query head, so that workers share the work evenly.
+    const bool split_heads = batch.tokens.size() < 2 * n_workers || group > kMaxQueries;
+    const uint32_t heads = split_heads ? 1 : group;
+    const uint32_t rows = std::max(1u, kMaxQueries / heads);
+    n_units = 0;
+    for (uint32_t s = 0; s < batch.sequences.size(); ++s) {
+        const SequenceRows& sequence = batch.sequences[s];
+        KVIK_CHECK(sequence.first_row == positions.size(), "sequences cover the rows in order");
+        for (uint32_t i = 0; i < sequence.n_rows; ++i) {
+            positions.push_back(sequence.n_past + i);
+            sequence_of.push_back(s);
+        }
+        for (uint32_t row = 0; row < sequence.n_rows; row += rows) {
+            const uint32_t n = std::min(rows, sequence.n_rows - row);
+            const uint32_t last = sequence.n_past + row + n;  // positions that the last row sees
+            const uint32_t n_chunks = (last + kChunkTokens - 1) / kChunkTokens;
+            for (uint32_t head = 0; head < config.n_heads; head += heads) {
+                items.push_back(
+                    {s, sequence.first_row + row, n, head, heads, head / group, n_chunks, n_units});
+                n_units += n_chunks;
+            }
+        }
+    }
+    KVIK_CHECK(positions.size() == batch.tokens.size(), "sequences cover all rows");
+    apart = n_units <= kMaxApartUnits && items.size() < 4 * n_workers && n_units > items.size();
+}
+
+}  // namespace kvik

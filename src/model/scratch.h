@@ -1,0 +1,84 @@
+// TransformerScratch: the working memory of one engine's steps over one transformer.
+//
+// Shape   rows are the batch's tokens; every buffer is [max_rows, width] f32 unless said otherwise.
+// Owner   one arena; sized at open, never grown.
+// Threads the engine thread prepares; workers write disjoint rows or items between barriers.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/thread_pool.h"
+#include "kernels/activations.h"
+#include "kernels/matmul.h"
+#include "model/config.h"
+#include "model/model.h"
+
+namespace kvik {
+
+// Some query rows of one kv head of one sequence that go through attention together.
+struct AttentionItem {
+    uint32_t sequence;
+    uint32_t first_row;  // in the batch
+    uint32_t n_rows;
+    uint32_t first_head;  // query heads first_head .. first_head + n_heads - 1, all of kv_head
+    uint32_t n_heads;
+    uint32_t kv_head;
+    uint32_t n_chunks;    // chunks that its last row sees
+    uint32_t first_unit;  // units before it, when chunks are computed apart
+};
+
+// What a worker keeps to itself.
+struct WorkerScratch {
+    TileScratch tiles;
+    Activations activations;   // of a small batch: each worker loads all of it, without a barrier
+    float* row = nullptr;      // [max(hidden, ...)] a normed row on its way
+    float* queries = nullptr;  // [kMaxQueries][kMaxHeadDim]
+    float* scores = nullptr;   // [kMaxQueries][kChunkTokens]
+};
+
+// Running state of attention, for one item (or one item's chunk).
+struct AttentionState {
+    float m[kMaxQueries];
+    float l[kMaxQueries];
+    float o[kMaxQueries][kMaxHeadDim];
+};
+
+inline constexpr uint32_t kMaxApartUnits = 1024;  // chunks computed apart in one layer
+
+class TransformerScratch : public Scratch {
+  public:
+    static Result<std::unique_ptr<TransformerScratch>> make(const ModelConfig& config,
+                                                            ActForms forms,
+                                                            const ScratchLimits& limits,
+                                                            ThreadPool& pool);
+    uint64_t n_bytes() const override { return arena.n_bytes(); }
+
+    // Positions of all rows and the items of attention; `kv` is the batch's.
+    void prepare(const Batch& batch, const ModelConfig& config, uint32_t n_workers);
+
+    ScratchLimits limits;
+    ThreadPool* pool = nullptr;
+    Arena arena;
+
+    float* x = nullptr;                 // residual stream [max_rows, hidden]
+    float* q = nullptr;                 // [max_rows, n_heads * head_dim]
+    float* k = nullptr;                 // [max_rows, n_kv_heads * head_dim]
+    float* v = nullptr;                 // the same
+    float* attended = nullptr;          // as q
+    float* ff = nullptr;                // [max_rows, ff_size]
+    float* rope = nullptr;              // [max_rows, rope.n_dims]
+    std::vector<uint32_t> positions;    // [n_rows]
+    std::vector<uint32_t> sequence_of;  // [n_rows] index of the row's sequence in the batch
+    std::vector<AttentionItem> items;
+    uint32_t n_units = 0;              // sum of the items' chunks
+    bool apart = false;                // every (item, chunk) is a unit of its own
+    AttentionState* states = nullptr;  // [kMaxApartUnits]
+    std::vector<WorkerScratch> workers;
+    std::vector<Activations> shared;     // one: of a large batch, loaded together
+    std::atomic<uint32_t> bad_layer{0};  // 1 + the layer in which something was not finite
+};
+
+}  // namespace kvik

@@ -1,0 +1,28 @@
+// Carries out a WeightPlan: checks every tensor, then packs all of them in parallel.
+//
+// Errors  see load.h.   Threads  the calling thread and the pool.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "base/thread_pool.h"
+#include "formats/tensor_file.h"
+#include "model/weights.h"
+
+namespace kvik {
+
+struct PackedWeights {
+    uint64_t n_parameters = 0;
+    uint64_t n_bytes = 0;  // resident
+    std::string digest;    // hex: over names, types, shapes and every byte of the tensors
+};
+
+// Fills in `weights` (arena, matrices, vectors) from `file`. `file_name` is for messages.
+Result<PackedWeights> pack_weights(const TensorFile& file, const std::string& file_name,
+                                   const WeightPlan& plan, TransformerWeights& weights,
+                                   ThreadPool& pool,
+                                   const std::function<void(uint64_t, uint64_t)>& progress);
+
+}  // namespace kvik
