@@ -10,7 +10,6 @@
 
 #include "cli/json.h"
 #include "cli/line_reader.h"
-#include "cli/values.h"
 
 namespace kvik::cli {
 namespace {
@@ -63,6 +62,13 @@ Result<std::vector<TokenId>> parse_ids(std::string_view text) {
     if (ids.empty())
         return fail(ErrorKind::usage, fmt::format("{} holds no token id: give one at least", text));
     return ids;
+}
+
+Setter into_ids(std::optional<std::vector<TokenId>>& target) {
+    return [&target](std::string_view text) -> Result<void> {
+        KVIK_TRY(target, parse_ids(text));
+        return {};
+    };
 }
 
 Result<std::string> read_file(const std::string& path) {

@@ -4,12 +4,14 @@
 //         offender; a file that cannot be read: ErrorKind::file.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "base/types.h"
+#include "cli/values.h"
 
 namespace kvik::cli {
 
@@ -18,6 +20,8 @@ Result<std::vector<TokenId>> parse_ids(std::string_view text);
 Result<std::vector<TokenId>> parse_json_ids(std::string_view json, std::string_view what);
 // Numbers apart by commas or white space; an empty text is an empty list.
 Result<std::vector<TokenId>> parse_id_words(std::string_view text);
+
+Setter into_ids(std::optional<std::vector<TokenId>>& target);
 
 Result<std::string> read_file(const std::string& path);  // "-" is stdin
 

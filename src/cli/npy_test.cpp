@@ -23,7 +23,7 @@ std::string bytes_of(const std::string& path) {
 }
 
 TEST(Npy, header_is_what_numpy_writes) {
-    // numpy 1.26: numpy.save(f, numpy.zeros((2, 3), '<f4')), first 128 bytes.
+    // numpy 2.4: numpy.save(f, numpy.zeros((2, 3), '<f4')), first 128 bytes.
     std::string expected("\x93NUMPY\x01\x00v\x00", 10);
     expected += "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
     expected.resize(127, ' ');

@@ -1,0 +1,37 @@
+#include <unistd.h>
+
+#include "cli/chat_loop.h"
+#include "cli/options.h"
+#include "cli/terminal.h"
+#include "cli/verbs.h"
+
+namespace kvik::cli {
+
+Result<int> chat(const Call& call) {
+    EngineOptions engine_options;
+    ChatOptions options;
+    Flags flags("chat", "A conversation. Each line is a message; /help lists the commands.");
+    add_model(flags, engine_options.model_path);
+    flags.heading("Conversation");
+    flags.add({.name = "--system",
+               .value = "TEXT",
+               .help = "system message",
+               .set = into(options.system)});
+    add_answer_flags(flags, options.answer);
+    add_sampling_flags(flags, options.sampling);
+    add_engine_flags(flags, engine_options);
+    add_cache_switch(flags, engine_options);
+    add_draft_flag(flags);
+    flags.epilogue(
+        "Ctrl-C stops an answer and keeps what was said; at the prompt, twice, it leaves, as does\n"
+        "Ctrl-D. Without a terminal each line of stdin is a message and answers go to stdout.\n");
+    KVIK_TRY(const auto shown, begin(flags, call));
+    if (shown) return *shown;
+
+    Interrupts interrupts;
+    KVIK_TRY(const auto engine, open_engine(std::move(engine_options), interrupts));
+    ChatLoop loop(*engine, std::move(options), interrupts);
+    return loop.talk();
+}
+
+}  // namespace kvik::cli

@@ -1,0 +1,38 @@
+// LoadBar: how far loading has come, on a terminal; nothing anywhere else.
+//
+// Threads the one that loads.   Cost  drawn at most ten times a second.
+// Invariant when it is destroyed the line is clean again.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace kvik::cli {
+
+struct LoadState {
+    uint64_t done_bytes = 0;
+    uint64_t total_bytes = 0;
+    double seconds = 0;
+};
+
+std::string load_line(const LoadState& state);
+
+class LoadBar {
+  public:
+    LoadBar();
+    ~LoadBar();
+    LoadBar(const LoadBar&) = delete;
+    LoadBar& operator=(const LoadBar&) = delete;
+
+    void update(uint64_t done_bytes, uint64_t total_bytes);
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    bool shown_;
+    bool drawn_ = false;
+    Clock::time_point start_ = Clock::now();
+    Clock::time_point next_ = start_ + std::chrono::milliseconds(150);
+};
+
+}  // namespace kvik::cli

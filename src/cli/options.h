@@ -1,0 +1,27 @@
+// Options: the flags that several verbs share, written once, with their ranges and defaults.
+#pragma once
+
+#include <string>
+
+#include "cli/flags.h"
+#include "kvik/kvik.h"
+
+namespace kvik::cli {
+
+// When an answer ends.
+struct AnswerOptions {
+    uint32_t max_new_tokens = UINT32_MAX;
+    EndTokens end_tokens = EndTokens::stop;
+    std::vector<std::string> stop;
+};
+
+void add_model(Flags& flags, std::string& path);
+void add_engine_flags(Flags& flags, EngineOptions& engine);
+void add_cache_switch(Flags& flags, EngineOptions& engine);
+void add_answer_flags(Flags& flags, AnswerOptions& answer);
+void add_sampling_flags(Flags& flags, SamplingParams& sampling);
+void add_draft_flag(Flags& flags);
+
+Result<void> set_logit_bias(std::string_view text, SamplingParams& sampling);  // "ID:B,ID:B"
+
+}  // namespace kvik::cli

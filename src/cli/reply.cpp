@@ -1,0 +1,67 @@
+#include "cli/reply.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "cli/load_bar.h"
+#include "cli/terminal.h"
+
+namespace kvik::cli {
+namespace {
+
+[[noreturn]] void leave_at_once() {
+    note("\n");
+    std::_Exit(static_cast<int>(ErrorKind::cancelled));
+}
+
+}  // namespace
+
+Result<Reply> collect(Stream& stream, Interrupts& interrupts, const ShowText& show) {
+    Reply reply;
+    bool cancelled = false;
+    const auto take_text = [&](const std::string& text) -> Result<void> {
+        if (text.empty()) return {};
+        reply.text += text;
+        return show(text);
+    };
+    for (;;) {
+        if (interrupts.take()) {
+            if (cancelled) leave_at_once();
+            stream.cancel();
+            cancelled = true;
+        }
+        auto event = stream.next(std::chrono::milliseconds(20));
+        if (!event && stream.timed_out()) continue;
+        if (!event) return tl::unexpected(std::move(event).error());
+        if (!event->has_value()) break;
+        const TokenEvent& token = **event;
+        reply.ids.push_back(token.id);
+        reply.logprobs.push_back(token.logprob);
+        KVIK_TRY_VOID(take_text(token.text));
+    }
+    KVIK_TRY_VOID(take_text(stream.tail()));
+    reply.summary = stream.summary();
+    return reply;
+}
+
+std::string status_line(const Timings& timings, uint32_t context) {
+    std::string line = fmt::format("prompt {} tok", timings.prompt_n);
+    if (timings.cached_n > 0) line += fmt::format(" ({} cached)", timings.cached_n);
+    line += fmt::format(" {:.0f} ms - {} tok", timings.prompt_ms, timings.decode_n);
+    if (timings.decode_n > 1 && timings.decode_ms > 0)
+        line += fmt::format(" {:.0f} tok/s", (timings.decode_n - 1) * 1000 / timings.decode_ms);
+    return line + fmt::format(" - ctx {}/{}", timings.prompt_n + timings.decode_n, context);
+}
+
+Result<std::unique_ptr<Engine>> open_engine(EngineOptions options, Interrupts& interrupts) {
+    LoadBar bar;
+    options.progress = [&](uint64_t done_bytes, uint64_t total_bytes) {
+        bar.update(done_bytes, total_bytes);
+        if (interrupts.take()) leave_at_once();
+    };
+    return Engine::open(std::move(options));
+}
+
+}  // namespace kvik::cli

@@ -1,0 +1,35 @@
+// Reply: a request carried to its end, its text shown as it comes, Ctrl-C watched.
+//
+// Errors  of the engine, or of showing; either cancels the request.
+// Invariant the pieces given to `show`, one after the other, are the answer's text.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/interrupts.h"
+#include "kvik/kvik.h"
+
+namespace kvik::cli {
+
+struct Reply {
+    std::vector<TokenId> ids;
+    std::vector<float> logprobs;  // zeros unless asked for
+    std::string text;
+    Summary summary;  // reason `cancelled`: Ctrl-C ended it
+};
+
+using ShowText = std::function<Result<void>(std::string_view)>;
+
+// A first Ctrl-C ends the answer within one step; a second one ends the program.
+Result<Reply> collect(Stream& stream, Interrupts& interrupts, const ShowText& show);
+
+// "prompt 812 tok (780 cached) 41 ms - 96 tok 138 tok/s - ctx 908/8192"
+std::string status_line(const Timings& timings, uint32_t context);
+
+// An engine whose loading shows on a terminal and can be interrupted.
+Result<std::unique_ptr<Engine>> open_engine(EngineOptions options, Interrupts& interrupts);
+
+}  // namespace kvik::cli

@@ -1,0 +1,168 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "cli/ids.h"
+#include "cli/json.h"
+#include "cli/options.h"
+#include "cli/prompt.h"
+#include "cli/reply.h"
+#include "cli/terminal.h"
+#include "cli/verbs.h"
+
+namespace kvik::cli {
+namespace {
+
+struct RunOptions {
+    EngineOptions engine;
+    SamplingParams sampling;
+    AnswerOptions answer;
+    std::optional<std::string> prompt, system;
+    std::optional<std::vector<TokenId>> ids;
+    bool raw = false, json = false, logits_hash = false;
+};
+
+Flags run_flags(RunOptions& options) {
+    Flags flags("run", "One answer. stdin is a prompt too, after PROMPT if both are given.");
+    add_model(flags, options.engine.model_path);
+    flags.argument({.name = "PROMPT",
+                    .help = "what to ask",
+                    .set = into(options.prompt),
+                    .presence = Presence::optional});
+    flags.heading("Prompt");
+    flags.add({.name = "--system",
+               .value = "TEXT",
+               .help = "system message",
+               .set = into(options.system)});
+    flags.add({.name = "--raw",
+               .help = "the prompt as it stands, without the chat template",
+               .set = turn_on(options.raw)});
+    flags.add({.name = "--ids",
+               .value = "IDS",
+               .help = "the prompt as token ids: 1,2,3 or @file.json",
+               .set = into_ids(options.ids)});
+    add_answer_flags(flags, options.answer);
+    add_sampling_flags(flags, options.sampling);
+    add_engine_flags(flags, options.engine);
+    add_cache_switch(flags, options.engine);
+    add_draft_flag(flags);
+    flags.heading("Output");
+    flags.add({.name = "--json",
+               .help = "one JSON object at the end instead of text",
+               .set = turn_on(options.json)});
+    flags.add({.name = "--logits-hash",
+               .help = "with --json: SHA-256 of the logits that tokens were picked from",
+               .set = turn_on(options.logits_hash)});
+    return flags;
+}
+
+Result<void> check_together(const RunOptions& options) {
+    const auto refuse = [](const char* message) { return fail(ErrorKind::usage, message); };
+    if (options.ids && options.prompt) return refuse("give --ids or PROMPT, not both");
+    if (options.system && options.ids) return refuse("--system has no place with --ids");
+    if (options.system && options.raw) return refuse("--system has no place with --raw");
+    if (options.logits_hash && !options.json) return refuse("--logits-hash needs --json");
+    return {};
+}
+
+Result<std::vector<TokenId>> encode_prompt(const RunOptions& options, const Engine& engine,
+                                           const std::string& text) {
+    if (options.raw) return encode_raw(engine, text, Specials::recognised);
+    std::vector<ChatMessage> messages;
+    if (options.system) messages.push_back({"system", *options.system});
+    messages.push_back({"user", text});
+    return engine.encode_chat(messages);
+}
+
+double microseconds(double ms) {
+    return std::round(ms * 1000) / 1000;
+}
+
+Json describe(const Reply& reply, const std::vector<TokenId>& prompt, const Engine& engine,
+              const RunOptions& options) {
+    const Summary& summary = reply.summary;
+    const Timings& timings = summary.timings;
+    const UsedSettings& used = engine.used();
+    const CacheStats cache = engine.cache_stats();
+    return {
+        {"prompt_ids", prompt},
+        {"ids", reply.ids},
+        {"text", reply.text},
+        {"logprobs", reply.logprobs},
+        {"finish_reason", finish_reason_name(summary.reason)},
+        {"logits_sha256", summary.logits_sha256},
+        {"used",
+         {{"isa", used.isa},
+          {"act", used.act},
+          {"kv", used.kv},
+          {"ubatch", used.ubatch},
+          {"threads", used.n_threads},
+          {"context", used.context},
+          {"seed", options.sampling.seed}}},
+        {"timings",
+         {{"load_ms", microseconds(engine.load_ms())},
+          {"queue_ms", microseconds(timings.queue_ms)},
+          {"prompt_n", timings.prompt_n},
+          {"cached_n", timings.cached_n},
+          {"prompt_ms", microseconds(timings.prompt_ms)},
+          {"decode_n", timings.decode_n},
+          {"decode_ms", microseconds(timings.decode_ms)}}},
+        {"kv",
+         {{"sequence_blocks", summary.kv_blocks},
+          {"blocks", cache.n_blocks},
+          {"free_blocks", cache.n_free},
+          {"block_bytes", cache.block_bytes},
+          {"cached_tokens", cache.cached_tokens},
+          {"hit_tokens", cache.hit_tokens},
+          {"computed_tokens", cache.computed_tokens},
+          {"evicted_blocks", cache.evicted_blocks}}},
+        {"spec", {{"drafted", 0}, {"accepted", 0}, {"rounds", 0}}},
+    };
+}
+
+}  // namespace
+
+Result<int> run(const Call& call) {
+    RunOptions options;
+    const Flags flags = run_flags(options);
+    KVIK_TRY(const auto shown, begin(flags, call));
+    if (shown) return *shown;
+    KVIK_TRY_VOID(check_together(options));
+
+    Interrupts interrupts;
+    std::vector<TokenId> prompt;
+    std::string text;
+    if (options.ids) {
+        prompt = *options.ids;
+    } else {
+        KVIK_TRY(text, read_prompt(options.prompt, interrupts));
+    }
+    KVIK_TRY(const auto engine, open_engine(options.engine, interrupts));
+    if (!options.ids) {
+        KVIK_TRY(prompt, encode_prompt(options, *engine, text));
+    }
+
+    GenerateRequest request;
+    request.prompt = prompt;
+    request.sampling = options.sampling;
+    request.max_new_tokens = options.answer.max_new_tokens;
+    request.end_tokens = options.answer.end_tokens;
+    request.stop = options.answer.stop;
+    request.cache = options.engine.cache;
+    request.want_logprobs = options.json;
+    request.want_logits_hash = options.logits_hash;
+    KVIK_TRY(Stream stream, engine->submit(std::move(request)));
+    KVIK_TRY(const Reply reply,
+             collect(stream, interrupts, [&](std::string_view piece) -> Result<void> {
+                 return options.json ? Result<void>() : put(piece);
+             }));
+    if (options.json) {
+        KVIK_TRY_VOID(put(to_line(describe(reply, prompt, *engine, options))));
+    } else if (!reply.text.ends_with('\n')) {
+        KVIK_TRY_VOID(put("\n"));
+    }
+    return reply.summary.reason == FinishReason::cancelled ? static_cast<int>(ErrorKind::cancelled)
+                                                           : 0;
+}
+
+}  // namespace kvik::cli

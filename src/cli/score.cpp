@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/digest.h"
+#include "cli/ids.h"
+#include "cli/json.h"
+#include "cli/npy.h"
+#include "cli/options.h"
+#include "cli/prompt.h"
+#include "cli/reply.h"
+#include "cli/terminal.h"
+#include "cli/verbs.h"
+#include "sample/logprob.h"
+
+namespace kvik::cli {
+namespace {
+
+struct ScoreOptions {
+    EngineOptions engine;
+    std::optional<std::vector<TokenId>> ids;
+    std::optional<std::string> file, dump;
+    bool json = false;
+};
+
+Flags score_flags(ScoreOptions& options) {
+    Flags flags("score", "Log-probability of every token of a text, and its perplexity.");
+    add_model(flags, options.engine.model_path);
+    flags.heading("Text");
+    flags.add({.name = "--file",
+               .value = "F",
+               .help = "a text, tokenised with BOS if the model adds one (- is stdin)",
+               .set = into(options.file)});
+    flags.add({.name = "--ids",
+               .value = "IDS",
+               .help = "token ids: 1,2,3 or @file.json",
+               .set = into_ids(options.ids)});
+    add_engine_flags(flags, options.engine);
+    flags.heading("Output");
+    flags.add({.name = "--json", .help = "one JSON object", .set = turn_on(options.json)});
+    flags.add({.name = "--dump-logits",
+               .value = "F.npy",
+               .help = "all logits as a NumPy file, f32 [n_tokens, vocab_size]",
+               .set = into(options.dump)});
+    return flags;
+}
+
+// What the rows of logits leave behind. One engine thread feeds it, then its maker reads it.
+class RowScorer {
+  public:
+    RowScorer(std::span<const TokenId> ids, std::optional<NpyWriter> dump)
+        : ids_(ids), dump_(std::move(dump)) {}
+
+    void add(uint32_t position, std::span<const float> row) {
+        digest_.update(std::as_bytes(row));
+        if (position + 1 < ids_.size())
+            logprobs_.push_back(static_cast<float>(log_softmax_at(row, ids_[position + 1])));
+        if (dump_ && dumped_) dumped_ = dump_->append(row);
+    }
+    Result<void> finish() {
+        KVIK_TRY_VOID(dumped_);
+        return dump_ ? dump_->finish() : Result<void>();
+    }
+    const std::vector<float>& logprobs() const { return logprobs_; }
+    double perplexity() const {
+        double sum = 0;
+        for (const float logprob : logprobs_) sum += logprob;
+        return std::exp(-sum / static_cast<double>(logprobs_.size()));
+    }
+    std::string sha256() const { return digest_.hex(); }
+
+  private:
+    std::span<const TokenId> ids_;
+    std::optional<NpyWriter> dump_;
+    Result<void> dumped_;
+    Sha256 digest_;
+    std::vector<float> logprobs_;
+};
+
+Result<void> show_scores(const ScoreOptions& options, const std::vector<TokenId>& ids,
+                         const RowScorer& scorer, const Tokenizer* tokenizer) {
+    if (options.json)
+        return put(to_line({{"ids", ids},
+                            {"logprobs", scorer.logprobs()},
+                            {"perplexity", scorer.perplexity()},
+                            {"logits_sha256", scorer.sha256()}}));
+    std::string text;
+    for (size_t i = 1; i < ids.size(); ++i) {
+        const std::string piece =
+            tokenizer != nullptr ? to_line(tokenizer->decode(std::span(&ids[i], 1))) : "\n";
+        text += fmt::format("{:10.5f} {:8} {}", scorer.logprobs()[i - 1], ids[i], piece);
+    }
+    text += fmt::format("perplexity {:.5f} over {} tokens\n", scorer.perplexity(), ids.size() - 1);
+    return put(text);
+}
+
+}  // namespace
+
+Result<int> score(const Call& call) {
+    ScoreOptions options;
+    const Flags flags = score_flags(options);
+    KVIK_TRY(const auto shown, begin(flags, call));
+    if (shown) return *shown;
+    if (options.ids.has_value() == options.file.has_value())
+        return fail(ErrorKind::usage, "give either --file or --ids");
+
+    Interrupts interrupts;
+    std::vector<TokenId> ids;
+    std::string text;
+    if (options.ids) {
+        ids = *options.ids;
+    } else {
+        KVIK_TRY(text, read_file(*options.file));
+    }
+    KVIK_TRY(const auto engine, open_engine(options.engine, interrupts));
+    if (!options.ids) {
+        KVIK_TRY(ids, encode_raw(*engine, text, Specials::as_text));
+    }
+    if (ids.size() < 2)
+        return fail(ErrorKind::usage,
+                    fmt::format("{} token has nothing to predict: give 2 at least", ids.size()));
+
+    std::optional<NpyWriter> dump;
+    if (options.dump) {
+        KVIK_TRY(NpyWriter writer,
+                 NpyWriter::create(*options.dump, ids.size(), engine->model().vocab_size));
+        dump.emplace(std::move(writer));
+    }
+    RowScorer scorer(ids, std::move(dump));
+    GenerateRequest request;
+    request.prompt = ids;
+    request.sampling.temperature = 0;
+    request.max_new_tokens = 0;
+    request.cache = CachePolicy::off;
+    request.on_prompt_logits = [&scorer](uint32_t position, std::span<const float> row) {
+        scorer.add(position, row);
+    };
+    KVIK_TRY(Stream stream, engine->submit(std::move(request)));
+    KVIK_TRY(const Reply done,
+             collect(stream, interrupts, [](std::string_view) { return Result<void>(); }));
+    if (done.summary.reason == FinishReason::cancelled)
+        return fail(ErrorKind::cancelled, "interrupted");
+    KVIK_TRY_VOID(scorer.finish());
+    KVIK_TRY_VOID(show_scores(options, ids, scorer, engine->tokenizer()));
+    return 0;
+}
+
+}  // namespace kvik::cli

@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+
+#include "cli/json.h"
+#include "cli/model_facts.h"
+#include "cli/options.h"
+#include "cli/terminal.h"
+#include "cli/verbs.h"
+
+namespace kvik::cli {
+namespace {
+
+std::string human_bytes(uint64_t bytes) {
+    const auto value = static_cast<double>(bytes);
+    if (bytes < 1u << 20) return fmt::format("{:.1f} KiB", value / (1 << 10));
+    if (bytes < 1u << 30) return fmt::format("{:.1f} MiB", value / (1 << 20));
+    return fmt::format("{:.2f} GiB", value / (1 << 30));
+}
+
+std::string as_text(const Json& facts) {
+    std::string text;
+    const auto line = [&](std::string_view left, const std::string& right) {
+        text += fmt::format("  {:<28} {}\n", left, right);
+    };
+    const auto bytes = [](const Json& value) { return human_bytes(value.get<uint64_t>()); };
+    const auto word = [](const Json& value) {
+        return value.is_string() ? value.get<std::string>() : value.dump();
+    };
+    text += fmt::format("{}\n", word(facts["file"]));
+    line("format", fmt::format("GGUF version {}", word(facts["version"])));
+    line("size", bytes(facts["file_bytes"]));
+    line("architecture", word(facts["architecture"]));
+    line("name", word(facts["name"]));
+    line("parameters", word(facts["parameters"]));
+    if (facts["supported"] != true) line("not supported", word(facts["unsupported"]));
+    text += "\nhyper-parameters\n";
+    for (const auto& [key, value] : facts["hyper_parameters"].items()) line(key, word(value));
+    text += "\ntensors\n";
+    for (const auto& [type, sum] : facts["tensors"].items())
+        line(type, fmt::format("{:>5}  {:>10}", word(sum["count"]), bytes(sum["bytes"])));
+    if (facts.contains("tensor_list"))
+        for (const Json& tensor : facts["tensor_list"])
+            line(word(tensor["name"]), fmt::format("{:<5} {:<16} {:>10} at {}",
+                                                   word(tensor["type"]), word(tensor["shape"]),
+                                                   bytes(tensor["bytes"]), word(tensor["offset"])));
+    if (facts.contains("memory")) {
+        const Json& memory = facts["memory"];
+        text += "\nmemory\n";
+        line("weights", bytes(memory["weights_bytes"]));
+        line("KV a token",
+             fmt::format("{} (f16), {} (f32)", bytes(memory["kv_bytes_per_token"]["f16"]),
+                         bytes(memory["kv_bytes_per_token"]["f32"])));
+        line("KV of the default context",
+             fmt::format("{} ({} tokens, f16)", bytes(memory["kv_bytes_default_context"]),
+                         word(memory["default_context"])));
+        line("needed", fmt::format("{}, working memory apart", bytes(memory["needed_bytes"])));
+    }
+    text += "\ntext\n";
+    if (facts["tokenizer"].is_null()) {
+        line("tokenizer", "none");
+    } else {
+        for (const auto& [key, value] : facts["tokenizer"].items()) line(key, word(value));
+    }
+    line("chat template", facts["chat_template"].is_null()
+                              ? "none"
+                              : fmt::format("{} bytes", word(facts["chat_template"]["bytes"])));
+    return text;
+}
+
+}  // namespace
+
+Result<int> show(const Call& call) {
+    std::string path;
+    bool json = false;
+    FactsDetail detail = FactsDetail::summary;
+    Flags flags("show", "What a model file holds, and the memory it needs. Weights are not read.");
+    flags.argument({.name = "FILE", .help = "a GGUF file", .set = into(path)});
+    flags.add({.name = "--tensors",
+               .help = "every tensor too",
+               .set = [&detail](std::string_view) -> Result<void> {
+                   detail = FactsDetail::every_tensor;
+                   return {};
+               }});
+    flags.add({.name = "--json", .help = "one JSON object", .set = turn_on(json)});
+    KVIK_TRY(const auto shown, begin(flags, call));
+    if (shown) return *shown;
+
+    KVIK_TRY(const Json facts, model_facts(path, detail));
+    KVIK_TRY_VOID(put(json ? to_line(facts) : as_text(facts)));
+    return 0;
+}
+
+}  // namespace kvik::cli

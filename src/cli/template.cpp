@@ -1,0 +1,42 @@
+#include <fmt/format.h>
+
+#include "cli/ids.h"
+#include "cli/json.h"
+#include "cli/options.h"
+#include "cli/terminal.h"
+#include "cli/text_side.h"
+#include "cli/verbs.h"
+#include "engine/chat_prompt.h"
+
+namespace kvik::cli {
+
+Result<int> render_template(const Call& call) {
+    std::string model, messages_path;
+    bool json = false;
+    Flags flags("template", "Messages as the model's chat template writes them, and their ids.");
+    add_model(flags, model);
+    flags.argument({.name = "MESSAGES",
+                    .help = "a JSON file, [{\"role\": \"user\", \"content\": \"...\"}]; - is stdin",
+                    .set = into(messages_path)});
+    flags.add({.name = "--json", .help = "one JSON object", .set = turn_on(json)});
+    KVIK_TRY(const auto shown, begin(flags, call));
+    if (shown) return *shown;
+
+    KVIK_TRY(const std::string source, read_file(messages_path));
+    KVIK_TRY(const auto messages, parse_messages(source, messages_path));
+    KVIK_TRY(const TextSide side, open_text_side(model));
+    std::optional<ChatTemplate> chat_template;
+    if (side.chat_template) {
+        KVIK_TRY(ChatTemplate compiled, ChatTemplate::compile(*side.chat_template));
+        chat_template.emplace(std::move(compiled));
+    }
+    KVIK_TRY(const MarkedText text, render_chat(chat_template ? &*chat_template : nullptr,
+                                                side.tokenizer.get(), messages));
+    const std::vector<TokenId> ids = encode_prompt(*side.tokenizer, text);
+    KVIK_TRY_VOID(put(json ? to_line({{"text", text.text}, {"ids", ids}})
+                           : fmt::format("{}{}{}", text.text, text.text.ends_with('\n') ? "" : "\n",
+                                         to_line(ids))));
+    return 0;
+}
+
+}  // namespace kvik::cli

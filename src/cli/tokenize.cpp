@@ -1,0 +1,118 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "cli/ids.h"
+#include "cli/json.h"
+#include "cli/line_reader.h"
+#include "cli/options.h"
+#include "cli/terminal.h"
+#include "cli/text_side.h"
+#include "cli/verbs.h"
+
+namespace kvik::cli {
+namespace {
+
+struct TokenizeOptions {
+    std::string model;
+    std::optional<std::string> text;
+    bool json = false, jsonl = false, bos = false, decode = false;
+    Specials specials = Specials::as_text;
+};
+
+Flags tokenize_flags(TokenizeOptions& options) {
+    Flags flags("tokenize", "Lines of stdin (or --text) to token ids, a line each; or back.");
+    add_model(flags, options.model);
+    flags.add({.name = "--text",
+               .value = "TEXT",
+               .help = "this text instead of the lines of stdin",
+               .set = into(options.text)});
+    flags.add({.name = "--decode",
+               .help = "the other way: lines of ids in, texts out",
+               .set = turn_on(options.decode)});
+    flags.add({.name = "--special",
+               .help = "special tokens written in a text are recognised",
+               .set = [&options](std::string_view) -> Result<void> {
+                   options.specials = Specials::recognised;
+                   return {};
+               }});
+    flags.add({.name = "--bos", .help = "the BOS token comes first", .set = turn_on(options.bos)});
+    flags.add({.name = "--json",
+               .help = "each output line is JSON: a list of ids, or a string with --decode",
+               .set = turn_on(options.json)});
+    flags.add(
+        {.name = "--jsonl", .help = "each input line is JSON too", .set = turn_on(options.jsonl)});
+    return flags;
+}
+
+Result<void> check_together(const TokenizeOptions& options) {
+    const auto refuse = [](const char* message) { return fail(ErrorKind::usage, message); };
+    if (options.text && options.jsonl)
+        return refuse("--jsonl is for stdin: use --json with --text");
+    if (options.json && options.jsonl) return refuse("give --json or --jsonl, not both");
+    if (options.decode && options.bos) return refuse("--bos has no place with --decode");
+    if (options.decode && options.specials == Specials::recognised)
+        return refuse("--special has no place with --decode");
+    return {};
+}
+
+Result<std::string> to_ids(const TokenizeOptions& options, const Tokenizer& tokenizer,
+                           const std::string& line) {
+    std::string text = line;
+    if (options.jsonl) {
+        KVIK_TRY(const Json value, parse_json(line, "the line"));
+        if (!value.is_string()) return fail(ErrorKind::usage, "the line is not a JSON string");
+        text = value;
+    }
+    std::vector<TokenId> ids = tokenizer.encode(text, options.specials);
+    if (options.bos) ids.insert(ids.begin(), *tokenizer.bos());
+    if (options.json || options.jsonl) return to_line(ids);
+    return fmt::format("{}\n", fmt::join(ids, " "));
+}
+
+Result<std::string> to_text(const TokenizeOptions& options, const Tokenizer& tokenizer,
+                            const std::string& line) {
+    std::vector<TokenId> ids;
+    if (options.jsonl) {
+        KVIK_TRY(ids, parse_json_ids(line, "the line"));
+    } else {
+        KVIK_TRY(ids, parse_id_words(line));
+    }
+    for (const TokenId id : ids)
+        if (static_cast<uint32_t>(id) >= tokenizer.n_tokens())
+            return fail(ErrorKind::usage, fmt::format("id {} is outside the vocabulary of {}", id,
+                                                      tokenizer.n_tokens()));
+    const std::string text = tokenizer.decode(ids);
+    return options.json || options.jsonl ? to_line(text) : text + "\n";
+}
+
+}  // namespace
+
+Result<int> tokenize(const Call& call) {
+    TokenizeOptions options;
+    const Flags flags = tokenize_flags(options);
+    KVIK_TRY(const auto shown, begin(flags, call));
+    if (shown) return *shown;
+    KVIK_TRY_VOID(check_together(options));
+    KVIK_TRY(const TextSide model, open_text_side(options.model));
+    if (options.bos && !model.tokenizer->bos())
+        return fail(ErrorKind::usage, "--bos: the model has no BOS token");
+
+    const auto convert = options.decode ? to_text : to_ids;
+    if (options.text) {
+        KVIK_TRY(const std::string out, convert(options, *model.tokenizer, *options.text));
+        KVIK_TRY_VOID(put(out));
+        return 0;
+    }
+    LineReader reader(STDIN_FILENO, nullptr);
+    std::string line;
+    for (uint64_t n_lines = 1;; ++n_lines) {
+        KVIK_TRY(const auto got, reader.next(line));
+        if (got == LineReader::Got::end) return 0;
+        const auto out = convert(options, *model.tokenizer, line);
+        if (!out)
+            return fail(out.error().kind, fmt::format("line {}: {}", n_lines, out.error().message));
+        KVIK_TRY_VOID(put(*out));
+    }
+}
+
+}  // namespace kvik::cli
