@@ -1,0 +1,105 @@
+#include "text/utf8.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace kvik {
+namespace {
+
+std::string whole(std::string_view bytes) {
+    std::string text;
+    Utf8Stream stream;
+    stream.push(bytes, text);
+    stream.finish(text);
+    return text;
+}
+
+// Bytes that are likely to meet at the borders of the well-formedness table.
+std::string random_bytes(std::mt19937_64& random) {
+    constexpr std::string_view kEdges =
+        "A\x7F\x80\x8F\x90\x9F\xA0\xBF\xC0\xC1\xC2\xDF\xE0\xE1\xEC\xED\xEE\xEF\xF0\xF1\xF3\xF4\xF5"
+        "\xFF";
+    std::string bytes;
+    for (size_t n = random() % 24; n > 0; --n) bytes += kEdges[random() % kEdges.size()];
+    return bytes;
+}
+
+std::string utf8_of(uint32_t c) {
+    const auto tail = [c](int shift) { return static_cast<char>(0x80 | ((c >> shift) & 0x3F)); };
+    if (c < 0x80) return {static_cast<char>(c)};
+    if (c < 0x800) return {static_cast<char>(0xC0 | c >> 6), tail(0)};
+    if (c < 0x10000) return {static_cast<char>(0xE0 | c >> 12), tail(6), tail(0)};
+    return {static_cast<char>(0xF0 | c >> 18), tail(12), tail(6), tail(0)};
+}
+
+TEST(Utf8, takes_every_code_point_but_surrogates_as_a_character) {
+    for (uint32_t c = 0; c <= 0x110000; c += c % 0x40 == 0x3E ? 1 : 0x1F) {
+        const std::string bytes = utf8_of(c);
+        const bool is_character = c < 0x110000 && (c < 0xD800 || c > 0xDFFF);
+        const Utf8Unit unit = utf8_unit(bytes);
+        ASSERT_EQ(unit.kind == Utf8Kind::character && unit.n_bytes == bytes.size(), is_character)
+            << c;
+    }
+}
+
+TEST(Utf8, replaces_each_maximal_subpart_once) {
+    const std::string r(kReplacement);
+    const std::vector<std::pair<std::string_view, std::string>> cases = {
+        {"", ""},
+        {"a\xFF"
+         "b",
+         "a" + r + "b"},
+        {"\x80\x80", r + r},
+        {"\xC0\xAF", r + r},  // overlong: neither byte starts a character
+        {"\xE2\x96"
+         "a",
+         r + "a"},                    // cut short by a letter
+        {"\xE2\x96", r},              // cut short by the end
+        {"\xED\xA0\x80", r + r + r},  // a surrogate
+        {"\xF0\x9F\x98", r},
+        {"\xF4\x90\x80\x80", r + r + r + r},  // past the last code point
+        {"\xF0\x9F\xE2\x96\x81", r + "\xE2\x96\x81"},
+    };
+    for (const auto& [bytes, text] : cases) EXPECT_EQ(whole(bytes), text);
+}
+
+TEST(Utf8, gives_the_same_text_for_every_split) {
+    for (uint64_t seed = 0; seed < 500; ++seed) {
+        SCOPED_TRACE(seed);
+        std::mt19937_64 random(seed);
+        const std::string bytes = random_bytes(random);
+        const std::string expected = whole(bytes);
+        for (size_t i = 0; i <= bytes.size(); ++i) {
+            for (size_t j = i; j <= bytes.size(); ++j) {
+                std::string text;
+                Utf8Stream stream;
+                stream.push(std::string_view(bytes).substr(0, i), text);
+                stream.push(std::string_view(bytes).substr(i, j - i), text);
+                stream.push(std::string_view(bytes).substr(j), text);
+                stream.finish(text);
+                ASSERT_EQ(text, expected) << i << ' ' << j;
+            }
+        }
+    }
+}
+
+TEST(Utf8, ends_the_valid_prefix_at_the_first_unit_that_is_no_character) {
+    for (uint64_t seed = 0; seed < 2000; ++seed) {
+        SCOPED_TRACE(seed);
+        std::mt19937_64 random(seed);
+        const std::string bytes = std::string(random() % 20, 'x') + random_bytes(random);
+        size_t expected = 0;
+        while (expected < bytes.size()) {
+            const Utf8Unit unit = utf8_unit(std::string_view(bytes).substr(expected));
+            if (unit.kind != Utf8Kind::character) break;
+            expected += unit.n_bytes;
+        }
+        ASSERT_EQ(utf8_valid_prefix(bytes), expected);
+    }
+}
+
+}  // namespace
+}  // namespace kvik
