@@ -1,0 +1,108 @@
+#include "text/bpe_tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "text/bpe_alphabet.h"
+#include "text/bpe_merges.h"
+#include "text/pretokenizer.h"
+#include "text/tokenizer_merge.h"
+#include "text/tokenizer_vocab.h"
+
+namespace kvik {
+namespace {
+
+class BpeTokenizer final : public VocabTokenizer {
+  public:
+    BpeTokenizer(Vocab tokens, Pretokenizer pretokenizer, MergeTable merges)
+        : VocabTokenizer(std::move(tokens)),
+          pretokenizer_(std::move(pretokenizer)),
+          merges_(std::move(merges)) {
+        for (size_t byte = 0; byte < byte_ids_.size(); ++byte) {
+            const char c = static_cast<char>(byte);
+            byte_ids_[byte] = vocab().pieces.find({&c, 1}).value_or(kNoToken);
+        }
+    }
+
+  protected:
+    void encode_text(std::string_view text, Place, std::vector<TokenId>& ids) const override {
+        std::vector<uint32_t> ends;
+        pretokenizer_.split(text, ends);
+        MergeScratch scratch;
+        uint32_t begin = 0;
+        for (uint32_t end : ends) {
+            encode_piece(text.substr(begin, end - begin), scratch, ids);
+            begin = end;
+        }
+    }
+
+  private:
+    void encode_piece(std::string_view piece, MergeScratch& scratch,
+                      std::vector<TokenId>& ids) const {
+        if (pretokenizer_.whole_pieces() == WholePieces::taken) {
+            if (const std::optional<TokenId> id = vocab().pieces.find(piece)) {
+                ids.push_back(*id);
+                return;
+            }
+        }
+        scratch.symbols.clear();
+        for (uint32_t i = 0; i < piece.size(); ++i) {
+            const TokenId id = byte_ids_[static_cast<uint8_t>(piece[i])];
+            if (id != kNoToken) scratch.add(i, i + 1, id);
+        }
+        if (scratch.symbols.empty()) return;
+        merge_pairs(scratch, [this](const MergeSymbol& left, const MergeSymbol& right) {
+            return merges_.find(left.id, right.id);
+        });
+        for (uint32_t i = 0; i != kNoSymbol; i = scratch.symbols[i].next)
+            ids.push_back(scratch.symbols[i].id);
+    }
+
+    Pretokenizer pretokenizer_;
+    MergeTable merges_;
+    std::array<TokenId, 256> byte_ids_{};
+};
+
+Result<void> add_pieces(const TokenizerSpec& spec, Vocab& vocab) {
+    PieceTable& pieces = vocab.pieces;
+    for (size_t i = 0; i < spec.tokens.size(); ++i) {
+        const TokenType type = vocab.types[i];
+        // Special tokens are written in the text as they are, all others in the byte alphabet.
+        if (type == TokenType::control || type == TokenType::unknown ||
+            type == TokenType::user_defined)
+            pieces.pool() += spec.tokens[i];
+        else
+            append_spelled_bytes(spec.tokens[i], pieces.pool());
+        pieces.close_piece();
+    }
+    for (size_t i = 0; i < spec.tokens.size(); ++i) {
+        const TokenType type = vocab.types[i];
+        if (type == TokenType::control || type == TokenType::unknown ||
+            type == TokenType::user_defined || spec.tokens[i].empty())
+            continue;
+        const TokenId id = static_cast<TokenId>(i);
+        if (const std::optional<TokenId> other = pieces.index(id))
+            return tl::unexpected<Error>(duplicate_token(spec, id, *other));
+    }
+    // A merge may make a user-defined token, unless an ordinary one has the same bytes.
+    for (size_t i = 0; i < spec.tokens.size(); ++i)
+        if (vocab.types[i] == TokenType::user_defined && !spec.tokens[i].empty())
+            (void)pieces.index(static_cast<TokenId>(i));
+    return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Tokenizer>> make_bpe_tokenizer(const TokenizerSpec& spec) {
+    KVIK_TRY(Pretokenizer pretokenizer, Pretokenizer::make(spec.pre));
+    Vocab vocab(spec, SpaceMark::itself);
+    KVIK_TRY_VOID(add_pieces(spec, vocab));
+    KVIK_TRY_VOID(vocab.add_specials(spec));
+    KVIK_TRY(MergeTable merges, MergeTable::make(spec.merges, vocab.pieces));
+    return std::make_unique<BpeTokenizer>(std::move(vocab), std::move(pretokenizer),
+                                          std::move(merges));
+}
+
+}  // namespace kvik

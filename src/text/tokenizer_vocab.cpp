@@ -1,0 +1,190 @@
+#include "text/tokenizer_vocab.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "base/check.h"
+
+namespace kvik {
+namespace {
+
+tl::unexpected<Error> lie(std::string message) {
+    return fail(ErrorKind::file, "tokenizer: " + std::move(message));
+}
+
+bool is_control_type(TokenType type) {
+    return type == TokenType::control || type == TokenType::unknown;
+}
+
+// How far a control token may reach from a place, over ascending ranges and ascending places.
+class TrustedReach {
+  public:
+    explicit TrustedReach(std::span<const ByteRange> untrusted) : untrusted_(untrusted) {}
+
+    size_t from(size_t at) {
+        while (next_ < untrusted_.size() && (untrusted_[next_].end <= at || is_empty(next_)))
+            ++next_;
+        if (next_ == untrusted_.size()) return SIZE_MAX;
+        const size_t begin = untrusted_[next_].begin;
+        return begin > at ? begin - at : 0;
+    }
+
+  private:
+    bool is_empty(size_t i) const { return untrusted_[i].begin >= untrusted_[i].end; }
+
+    std::span<const ByteRange> untrusted_;
+    size_t next_ = 0;
+};
+
+Result<void> check_id(const TokenizerSpec& spec, std::string_view field,
+                      const std::optional<TokenId>& id) {
+    if (!id || (*id >= 0 && static_cast<size_t>(*id) < spec.tokens.size())) return {};
+    return lie(
+        fmt::format("{} is {}, the vocabulary has {} tokens", field, *id, spec.tokens.size()));
+}
+
+}  // namespace
+
+Error duplicate_token(const TokenizerSpec& spec, TokenId id, TokenId other) {
+    return lie(fmt::format("tokens[{}] '{}' is there already as tokens[{}]", id,
+                           spec.tokens[static_cast<size_t>(id)], other))
+        .value();
+}
+
+Result<void> check_spec(const TokenizerSpec& spec) {
+    const size_t n_tokens = spec.tokens.size();
+    if (n_tokens == 0 || n_tokens > kMaxTokens)
+        return lie(fmt::format("tokens has {} entries: 1 to {} can be used", n_tokens, kMaxTokens));
+    if (!spec.types.empty() && spec.types.size() != n_tokens)
+        return lie(fmt::format("types has {} entries, tokens has {}", spec.types.size(), n_tokens));
+    if (!spec.scores.empty() && spec.scores.size() != n_tokens)
+        return lie(
+            fmt::format("scores has {} entries, tokens has {}", spec.scores.size(), n_tokens));
+    if (spec.merges.size() > kMaxTokens)
+        return lie(fmt::format("merges has {} entries: at most {} can be used", spec.merges.size(),
+                               kMaxTokens));
+    size_t n_bytes = 0;
+    for (size_t i = 0; i < n_tokens; ++i) {
+        if (spec.tokens[i].size() > kMaxTokenBytes)
+            return lie(fmt::format("tokens[{}] has {} bytes: at most {} can be used", i,
+                                   spec.tokens[i].size(), kMaxTokenBytes));
+        n_bytes += spec.tokens[i].size();
+    }
+    if (n_bytes > kMaxVocabBytes)
+        return lie(fmt::format("tokens have {} bytes together: at most {} can be used", n_bytes,
+                               kMaxVocabBytes));
+    for (size_t i = 0; i < spec.types.size(); ++i)
+        if (spec.types[i] < TokenType::normal || spec.types[i] > TokenType::byte)
+            return lie(fmt::format("types[{}] is {}: 1 to 6 are known", i,
+                                   static_cast<int>(spec.types[i])));
+    for (size_t i = 0; i < spec.scores.size(); ++i)
+        if (std::isnan(spec.scores[i])) return lie(fmt::format("scores[{}] is not a number", i));
+    KVIK_TRY_VOID(check_id(spec, "bos", spec.bos));
+    KVIK_TRY_VOID(check_id(spec, "eos", spec.eos));
+    KVIK_TRY_VOID(check_id(spec, "eot", spec.eot));
+    KVIK_TRY_VOID(check_id(spec, "unk", spec.unk));
+    return {};
+}
+
+Vocab::Vocab(const TokenizerSpec& spec, SpaceMark mark)
+    : types(spec.types),
+      specials(mark, spec.types.empty() ? 0 : 1024),
+      bos(spec.bos),
+      eos(spec.eos),
+      eot(spec.eot),
+      add_bos(spec.add_bos) {
+    types.resize(spec.tokens.size(), TokenType::normal);
+    size_t n_bytes = 0;
+    for (const std::string& token : spec.tokens) n_bytes += token.size();
+    pieces.reserve(spec.tokens.size(), n_bytes);
+}
+
+Result<void> Vocab::add_specials(const TokenizerSpec& spec) {
+    for (size_t i = 0; i < types.size(); ++i) {
+        const bool user_defined = types[i] == TokenType::user_defined;
+        const std::string& spelling = spec.tokens[i];
+        if ((!user_defined && !is_control_type(types[i])) || spelling.empty()) continue;
+        const TokenId id = static_cast<TokenId>(i);
+        std::optional<TokenId> other = specials.add(
+            spelling, id, user_defined ? SpecialUse::user_defined : SpecialUse::control);
+        if (!other) {
+            other = pieces.find(spelling);
+            if (other && (*other == id || spec.tokens[static_cast<size_t>(*other)] != spelling))
+                other.reset();  // itself, or other bytes that only read the same
+        }
+        if (other) return tl::unexpected<Error>(duplicate_token(spec, id, *other));
+    }
+    return {};
+}
+
+VocabTokenizer::VocabTokenizer(Vocab vocab) : vocab_(std::move(vocab)) {}
+
+std::vector<TokenId> VocabTokenizer::encode_parts(std::string_view text, Specials specials,
+                                                  std::span<const ByteRange> untrusted) const {
+    std::vector<TokenId> ids;
+    ids.reserve(text.size() / 4 + 1);
+    TrustedReach reach(untrusted);
+    Place place = Place::start;
+    size_t begin = 0;  // of the stretch that is not yet encoded
+    for (size_t at = 0; at < text.size();) {
+        const size_t most = specials == Specials::recognised ? reach.from(at) : 0;
+        const std::optional<SpecialTrie::Hit> hit = vocab_.specials.longest(text.substr(at), most);
+        if (!hit) {
+            ++at;
+            continue;
+        }
+        if (at > begin) encode_text(text.substr(begin, at - begin), place, ids);
+        ids.push_back(hit->id);
+        place = is_control(hit->id) ? Place::after_control : Place::after_user_defined;
+        at += hit->n_bytes;
+        begin = at;
+    }
+    if (begin < text.size()) encode_text(text.substr(begin), place, ids);
+    return ids;
+}
+
+std::vector<TokenId> VocabTokenizer::encode(std::string_view text, Specials specials) const {
+    return encode_parts(text, specials, {});
+}
+
+std::vector<TokenId> VocabTokenizer::encode(const MarkedText& text) const {
+    return encode_parts(text.text, Specials::recognised, text.untrusted);
+}
+
+uint32_t VocabTokenizer::n_tokens() const {
+    return vocab_.pieces.n_tokens();
+}
+
+std::string_view VocabTokenizer::piece(TokenId id) const {
+    KVIK_CHECK(id >= 0 && static_cast<uint32_t>(id) < n_tokens(),
+               "a token id is in the vocabulary");
+    return vocab_.pieces.piece(id);
+}
+
+bool VocabTokenizer::is_control(TokenId id) const {
+    KVIK_CHECK(id >= 0 && static_cast<uint32_t>(id) < n_tokens(),
+               "a token id is in the vocabulary");
+    return is_control_type(vocab_.types[static_cast<size_t>(id)]);
+}
+
+std::optional<TokenId> VocabTokenizer::find(std::string_view special) const {
+    const std::optional<TokenId> id = vocab_.specials.find(special);
+    return id ? id : vocab_.pieces.find(special);
+}
+
+std::optional<TokenId> VocabTokenizer::bos() const {
+    return vocab_.bos;
+}
+std::optional<TokenId> VocabTokenizer::eos() const {
+    return vocab_.eos;
+}
+std::optional<TokenId> VocabTokenizer::eot() const {
+    return vocab_.eot;
+}
+bool VocabTokenizer::adds_bos() const {
+    return vocab_.add_bos;
+}
+
+}  // namespace kvik

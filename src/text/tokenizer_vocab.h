@@ -1,0 +1,72 @@
+// Vocab and VocabTokenizer: what the two kinds of tokenizer have in common.
+//
+// Shape     a text is cut at special tokens; what lies between goes to the kind's own encode_text.
+// Owner     all tables.   Threads  const from any thread.
+// Errors    check_spec names the field, the index and the limit that a spec breaks.
+// Invariant cutting is all that sees the borders of untrusted ranges, and only to refuse a control
+//           token that touches one: splits and merges run over the whole stretch.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "text/tokenizer.h"
+#include "text/tokenizer_pieces.h"
+#include "text/tokenizer_specials.h"
+
+namespace kvik {
+
+inline constexpr size_t kMaxTokens = size_t{1} << 22;
+inline constexpr size_t kMaxTokenBytes = 4096;
+inline constexpr size_t kMaxVocabBytes = size_t{1} << 30;
+
+Result<void> check_spec(const TokenizerSpec& spec);
+// "tokens[17] 'a' is there already as tokens[3]".
+Error duplicate_token(const TokenizerSpec& spec, TokenId id, TokenId other);
+
+struct Vocab {
+    PieceTable pieces;
+    std::vector<TokenType> types;
+    SpecialTrie specials;
+    std::optional<TokenId> bos, eos, eot;
+    bool add_bos = false;
+
+    // Takes types and ids of note from a checked spec; pieces and specials are still empty.
+    Vocab(const TokenizerSpec& spec, SpaceMark mark);
+    // After the pieces are there and indexed: control and user-defined tokens become specials.
+    Result<void> add_specials(const TokenizerSpec& spec);
+};
+
+// Where a stretch of ordinary text stands.
+enum class Place : uint8_t { start, after_control, after_user_defined };
+
+class VocabTokenizer : public Tokenizer {
+  public:
+    uint32_t n_tokens() const override;
+    std::vector<TokenId> encode(std::string_view text, Specials specials) const override;
+    std::vector<TokenId> encode(const MarkedText& text) const override;
+    std::string_view piece(TokenId id) const override;
+    bool is_control(TokenId id) const override;
+    std::optional<TokenId> find(std::string_view special) const override;
+    std::optional<TokenId> bos() const override;
+    std::optional<TokenId> eos() const override;
+    std::optional<TokenId> eot() const override;
+    bool adds_bos() const override;
+
+  protected:
+    explicit VocabTokenizer(Vocab vocab);
+    // Appends the ids of a stretch without specials, not empty.
+    virtual void encode_text(std::string_view text, Place place,
+                             std::vector<TokenId>& ids) const = 0;
+    const Vocab& vocab() const { return vocab_; }
+
+  private:
+    std::vector<TokenId> encode_parts(std::string_view text, Specials specials,
+                                      std::span<const ByteRange> untrusted) const;
+    Vocab vocab_;
+};
+
+}  // namespace kvik
