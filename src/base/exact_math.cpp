@@ -14,8 +14,8 @@ constexpr double kLn2High = 6.93147180369123816490e-01;
 constexpr double kLn2Low = 1.90821492927058770002e-10;
 constexpr double kInvLn2 = 1.44269504088896338700e+00;
 
-// pi / 2 in three parts of 33, 33 and 53 bits: k * part is exact for the first two while |k| < 2^20,
-// which |x| <= 2^20 keeps.
+// pi / 2 in three parts of 33, 33 and 53 bits: k * part is exact for the first two while |k| <
+// 2^20, which |x| <= 2^20 keeps.
 constexpr double kPio2High = 1.57079632673412561417e+00;
 constexpr double kPio2Mid = 6.07710050630396597660e-11;
 constexpr double kPio2Low = 2.02226624879595063154e-21;
