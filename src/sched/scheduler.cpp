@@ -61,8 +61,8 @@ class Planner {
     // Policy 3.
     void plan_room() {
         if (n_wanted_ > room_.n_free_blocks) plan_.n_blocks_short = n_wanted_ - room_.n_free_blocks;
-        if (!oldest_starved_) return;
-        for (auto i = static_cast<uint32_t>(sequences_.size()); i-- > *oldest_starved_ + 1;) {
+        if (!plan_.starved) return;
+        for (auto i = static_cast<uint32_t>(sequences_.size()); i-- > *plan_.starved + 1;) {
             if (sequences_[i].n_blocks == 0) continue;
             plan_.preempt = i;
             return;
@@ -80,7 +80,7 @@ class Planner {
         n_wanted_ += n_wanted;
         n_free_ -= n_given;
         if (n == 0) {
-            oldest_starved_ = std::min(index, oldest_starved_.value_or(index));
+            plan_.starved = std::min(index, plan_.starved.value_or(index));
             return 0;
         }
         if (all) n_spare_logits_ -= n - 1;
@@ -95,7 +95,6 @@ class Planner {
     uint32_t n_free_;
     uint32_t n_spare_logits_;
     uint32_t n_wanted_ = 0;
-    std::optional<uint32_t> oldest_starved_;
 };
 
 }  // namespace

@@ -103,6 +103,7 @@ TEST(Scheduler, counts_a_block_for_the_copy_of_a_shared_tail) {
 TEST(Scheduler, takes_the_youngest_sequences_blocks_when_an_older_one_cannot_move) {
     const StepPlan plan = plan_of({stream(kBlock), stream(3), stream(4), prompt(8)}, room(8, 0));
     EXPECT_EQ(rows_of(plan, 0), 0u);
+    EXPECT_EQ(plan.starved, 0u);
     ASSERT_TRUE(plan.preempt.has_value());
     EXPECT_EQ(*plan.preempt, 2u);  // the prompt has no block to give
 }
@@ -111,6 +112,7 @@ TEST(Scheduler, never_takes_an_older_sequences_blocks) {
     const StepPlan plan = plan_of({stream(3), stream(kBlock)}, room(8, 0));
     EXPECT_EQ(rows_of(plan, 0), 1u);
     EXPECT_EQ(plan.n_blocks_short, 1u);
+    EXPECT_EQ(plan.starved, 1u);
     EXPECT_FALSE(plan.preempt.has_value());
 }
 

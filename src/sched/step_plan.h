@@ -22,13 +22,15 @@ struct StepPlan {
     std::vector<PlannedRows> rows;
     uint32_t n_prompt_rows = 0;   // rows of sequences with more than one token to compute
     uint32_t n_blocks_short = 0;  // blocks that would let more rows in: evict, then plan again
-    // The youngest sequence with blocks, when an older one gets no row for want of a block:
-    // if nothing can be evicted, take its blocks and plan again.
+    // The oldest sequence that gets no row for want of a block; and the youngest one that holds
+    // blocks and is younger than it: if nothing can be evicted, take its blocks and plan again.
+    std::optional<uint32_t> starved;
     std::optional<uint32_t> preempt;
 
     void clear() {
         rows.clear();
         n_prompt_rows = n_blocks_short = 0;
+        starved.reset();
         preempt.reset();
     }
 };

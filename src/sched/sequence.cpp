@@ -1,0 +1,72 @@
+#include "sched/sequence.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace kvik {
+
+Sequence::Sequence(BlockTable table, std::vector<TokenId> prompt, uint32_t max_tokens)
+    : tokens_(std::move(prompt)),
+      n_prompt_(static_cast<uint32_t>(tokens_.size())),
+      max_tokens_(max_tokens),
+      table_(std::move(table)) {
+    KVIK_CHECK(n_prompt_ > 0, "a sequence begins with a token");
+    KVIK_CHECK(n_prompt_ <= max_tokens, "a sequence is never longer than its limit");
+    tokens_.reserve(max_tokens);
+}
+
+void Sequence::push(TokenId token) {
+    KVIK_CHECK(n_tokens() < max_tokens_, "a sequence is never longer than its limit");
+    tokens_.push_back(token);
+}
+
+bool Sequence::reserve(uint32_t n_rows) {
+    KVIK_CHECK(n_computed() + n_rows <= n_tokens(), "only known tokens are computed");
+    return table_.reserve(n_rows);
+}
+
+void Sequence::commit(uint32_t n_rows) {
+    KVIK_CHECK(n_computed() + n_rows <= n_tokens(), "only known tokens are computed");
+    table_.append(n_rows);
+}
+
+void Sequence::truncate(uint32_t n_tokens) {
+    KVIK_CHECK(n_tokens >= n_prompt_ && n_tokens <= tokens_.size(),
+               "only picked tokens are forgotten");
+    tokens_.resize(n_tokens);
+    if (n_computed() > n_tokens) table_.truncate(n_tokens);
+}
+
+void Sequence::give_back() {
+    table_.truncate(n_computed());
+}
+
+void Sequence::give_up() {
+    table_.truncate(0);
+}
+
+SequenceView Sequence::view(WantLogits want_logits) const {
+    const bool shared = table_.n_blocks() > 0 && table_.blocks().back().is_shared();
+    return {.n_tokens = n_tokens(),
+            .n_computed = n_computed(),
+            .n_blocks = table_.n_blocks(),
+            .tail = shared ? TailBlock::shared : TailBlock::own,
+            .want_logits = want_logits};
+}
+
+void Sequence::check_invariants() const {
+    KVIK_CHECK(n_prompt_ <= n_tokens() && n_tokens() <= max_tokens_,
+               "a sequence has its prompt and never exceeds its limit");
+    KVIK_CHECK(n_computed() <= n_tokens(), "only known tokens are computed");
+    table_.check_invariants();
+}
+
+uint32_t common_prefix(std::span<const TokenId> a, std::span<const TokenId> b) {
+    const size_t n = std::min(a.size(), b.size());
+    return static_cast<uint32_t>(std::mismatch(a.begin(), a.begin() + n, b.begin()).first -
+                                 a.begin());
+}
+
+}  // namespace kvik

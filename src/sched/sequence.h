@@ -1,0 +1,60 @@
+// Sequence: token ids, of which the first n_computed have KV. No mode, no model, no socket: there
+// is no "prefill phase". Computed catches up with known; chunks, prefix hits and preemption are
+// that.
+//
+// Use     reserve(n); compute next(n); commit(n). push() makes a picked token known. give_up() lets
+//         go of all KV and keeps the tokens.
+// Owner   its tokens and its BlockTable.
+// Cost    after the constructor nothing allocates.
+// Invariant n_prompt <= n_tokens <= max_tokens; n_computed <= n_tokens.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/types.h"
+#include "cache/block_table.h"
+#include "sched/scheduler.h"
+
+namespace kvik {
+
+class Sequence {
+  public:
+    // max_tokens: the prompt and all that may be picked.
+    Sequence(BlockTable table, std::vector<TokenId> prompt, uint32_t max_tokens);
+
+    std::span<const TokenId> tokens() const { return tokens_; }
+    std::span<const TokenId> prompt() const { return tokens().first(n_prompt_); }
+    std::span<const TokenId> computed() const { return tokens().first(n_computed()); }
+    std::span<const TokenId> next(uint32_t n_rows) const {
+        return tokens().subspan(n_computed(), n_rows);
+    }
+    uint32_t n_prompt() const { return n_prompt_; }
+    uint32_t n_tokens() const { return static_cast<uint32_t>(tokens_.size()); }
+    uint32_t n_computed() const { return table_.n_tokens(); }
+    bool has_caught_up() const { return n_computed() == n_tokens(); }
+
+    void push(TokenId token);
+    [[nodiscard]] bool reserve(uint32_t n_rows);
+    void commit(uint32_t n_rows);
+    void truncate(uint32_t n_tokens);  // forgets the tokens past the first n and their KV
+    void give_back();                  // the blocks reserved and not committed
+    void give_up();                    // all blocks
+
+    BlockTable& table() { return table_; }
+    const BlockTable& table() const { return table_; }
+    SequenceView view(WantLogits want_logits) const;
+    void check_invariants() const;
+
+  private:
+    std::vector<TokenId> tokens_;
+    uint32_t n_prompt_;
+    uint32_t max_tokens_;
+    BlockTable table_;
+};
+
+// How many tokens both begin with.
+uint32_t common_prefix(std::span<const TokenId> a, std::span<const TokenId> b);
+
+}  // namespace kvik
