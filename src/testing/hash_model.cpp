@@ -124,8 +124,21 @@ HashModel::HashModel(const HashModelOptions& options) : seed_(mix(options.seed))
     spec_.fingerprint = fmt::format("hash-{:016x}", seed_);
 }
 
-std::unique_ptr<Scratch> HashModel::make_scratch(const ScratchLimits&, ThreadPool&) const {
+Result<std::unique_ptr<Scratch>> HashModel::make_scratch(const ScratchLimits&, ThreadPool&) const {
     return std::make_unique<NoScratch>();
+}
+
+std::vector<float> HashModel::read_back(const KvView& kv, std::span<const BlockId> blocks,
+                                        uint32_t n_tokens) const {
+    Digest digest{seed_};
+    for (uint32_t position = 0; position < n_tokens; ++position)
+        if (kv.spec.type == KvType::f16)
+            read_position<uint16_t>(kv, blocks, position, digest);
+        else
+            read_position<uint32_t>(kv, blocks, position, digest);
+    std::vector<float> logits(spec_.vocab_size);
+    write_logits(digest, logits);
+    return logits;
 }
 
 std::vector<float> HashModel::cold_logits(std::span<const TokenId> tokens) const {

@@ -32,12 +32,16 @@ class HashModel final : public Model {
     explicit HashModel(const HashModelOptions& options = {});
 
     const ModelSpec& spec() const override { return spec_; }
-    std::unique_ptr<Scratch> make_scratch(const ScratchLimits& limits,
-                                          ThreadPool& pool) const override;
+    Result<std::unique_ptr<Scratch>> make_scratch(const ScratchLimits& limits,
+                                                  ThreadPool& pool) const override;
     [[nodiscard]] Result<void> forward(const Batch& batch, const KvView& kv, Scratch& scratch,
                                        std::span<float> logits) const override;
 
-    // The logits after the last of `tokens`, computed from the tokens alone: the oracle.
+    // The logits after position n_tokens - 1, from the KV in these blocks; computes no row.
+    std::vector<float> read_back(const KvView& kv, std::span<const BlockId> blocks,
+                                 uint32_t n_tokens) const;
+
+    // The same from the tokens alone: the oracle.
     std::vector<float> cold_logits(std::span<const TokenId> tokens) const;
 
     uint64_t n_rows_computed() const { return n_rows_computed_.load(std::memory_order_relaxed); }
