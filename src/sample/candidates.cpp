@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "base/check.h"
 #include "base/exact_math.h"
 #include "sample/lanes.h"
 #include "sample/row.h"
@@ -38,7 +37,6 @@ uint64_t fixed_weight(const Tempered& tempered, float logit) noexcept {
 }
 
 uint64_t sum_fixed_weights(const Tempered& tempered, std::span<const float> row) noexcept {
-    KVIK_CHECK(row.size() <= kMaxWeights, "the weights of a row fit a sum of 64 bits");
     const float inverse = 1.0f / tempered.temperature;
     I64x2 low = {0, 0};
     I64x2 high = {0, 0};

@@ -78,6 +78,7 @@ TokenId draw(const NoiseKey& key, float temperature, std::span<const Candidate> 
 }  // namespace
 
 SampleScratch::SampleScratch(uint32_t vocab_size) : row(vocab_size), counts(vocab_size) {
+    KVIK_CHECK(vocab_size <= kMaxWeights, "the weights of a row fit a sum of 64 bits");
     candidates.reserve(vocab_size);
 }
 
