@@ -29,12 +29,13 @@ ChatLoop::ChatLoop(Engine& engine, ChatOptions options, Interrupts& interrupts)
     : engine_(engine),
       options_(std::move(options)),
       interrupts_(interrupts),
-      interactive_(is_terminal(STDIN_FILENO)) {
-    clear();
+      interactive_(is_terminal(STDIN_FILENO)),
+      session_(engine) {
+    if (options_.system) session_.set_system(*options_.system);
 }
 
 Result<int> ChatLoop::talk() {
-    // What every turn needs is asked for before the first one.
+    // A model without tokenizer or template is told of before the first message.
     KVIK_TRY_VOID(engine_.encode_chat({{"user", "Hello"}}));
     greet();
     LineReader reader(STDIN_FILENO, &interrupts_);
@@ -87,8 +88,7 @@ ChatLoop::Next ChatLoop::obey(std::string_view line) {
 }
 
 ChatLoop::Next ChatLoop::clear() {
-    history_.clear();
-    if (options_.system) history_.push_back({"system", *options_.system});
+    session_.clear();
     n_context_ = 0;
     return Next::go_on;
 }
@@ -102,9 +102,9 @@ ChatLoop::Next ChatLoop::show_stats() {
                     "prompts {} tokens, {} of them cached ({:.0f} %); answers {} tokens\n"
                     "cache   {} of {} blocks free, {} KiB each; {} tokens to be found again, {} "
                     "blocks evicted\n",
-                    n_context_, engine_.used().context, history_.size(), n_prompt_, n_cached_,
-                    share, n_decoded_, cache.n_free, cache.n_blocks, cache.block_bytes >> 10,
-                    cache.cached_tokens, cache.evicted_blocks));
+                    n_context_, engine_.used().context, session_.messages().size(), n_prompt_,
+                    n_cached_, share, n_decoded_, cache.n_free, cache.n_blocks,
+                    cache.block_bytes >> 10, cache.cached_tokens, cache.evicted_blocks));
     return Next::go_on;
 }
 
@@ -119,23 +119,20 @@ ChatLoop::Next ChatLoop::leave() {
     return Next::leave;
 }
 
-Result<Reply> ChatLoop::ask() {
-    GenerateRequest request;
-    KVIK_TRY(request.prompt, engine_.encode_chat(history_));
-    request.sampling = options_.sampling;
-    request.max_new_tokens = options_.answer.max_new_tokens;
-    request.end_tokens = options_.answer.end_tokens;
-    request.stop = options_.answer.stop;
-    KVIK_TRY(Stream stream, engine_.submit(std::move(request)));
+Result<Reply> ChatLoop::ask(const std::string& line) {
+    GenerateRequest how;
+    how.sampling = options_.sampling;
+    how.max_new_tokens = options_.answer.max_new_tokens;
+    how.end_tokens = options_.answer.end_tokens;
+    how.stop = options_.answer.stop;
+    KVIK_TRY(Stream stream, session_.send(line, std::move(how)));
     return collect(stream, interrupts_, put);
 }
 
 Result<void> ChatLoop::answer(const std::string& line) {
-    history_.push_back({"user", line});
-    auto reply = ask();
+    auto reply = ask(line);
     if (!reply) {
         if (is_reader_gone(reply.error())) return tl::unexpected(std::move(reply).error());
-        history_.pop_back();
         tell(reply.error());
         return {};
     }
@@ -145,11 +142,6 @@ Result<void> ChatLoop::answer(const std::string& line) {
     n_prompt_ += timings.prompt_n;
     n_cached_ += timings.cached_n;
     n_decoded_ += timings.decode_n;
-    if (reply->ids.empty()) {
-        history_.pop_back();
-    } else {
-        history_.push_back({"assistant", reply->text});
-    }
     tell_status(reply->summary);
     return {};
 }

@@ -1,15 +1,14 @@
-// ChatLoop: the conversation of `kvik chat`, line by line, its history in memory.
+// ChatLoop: the conversation of `kvik chat`, line by line, over a Session.
 //
 // Owner   borrows the engine and the interrupts.
 // Errors  of one answer (a full context, say) are told and the chat goes on; without a terminal
 //         the last one is the exit code in the end. A reader that went away ends it.
-// Invariant the history is what the model will be shown: an answer that was stopped is in it as far
-//         as it came; a message that got no answer is not.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "cli/options.h"
 #include "cli/reply.h"
@@ -41,7 +40,7 @@ class ChatLoop {
     Next leave();
 
     Result<void> answer(const std::string& line);
-    Result<Reply> ask();
+    Result<Reply> ask(const std::string& line);
     void tell(const Error& error);
     void tell_status(const Summary& summary) const;
 
@@ -49,7 +48,7 @@ class ChatLoop {
     ChatOptions options_;
     Interrupts& interrupts_;
     bool interactive_;
-    std::vector<ChatMessage> history_;
+    Session session_;
     uint32_t n_context_ = 0;  // tokens of the conversation after the last answer
     uint64_t n_prompt_ = 0, n_cached_ = 0, n_decoded_ = 0;  // of all answers
     int exit_code_ = 0;

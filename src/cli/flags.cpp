@@ -139,7 +139,10 @@ std::string Flags::help() const {
     text += fmt::format(" [flags]\n{}\n\n", summary_);
     for (const Entry& entry : entries_) width = std::max(width, left_column(entry.flag).size());
     const auto line = [&](std::string_view left, std::string_view right) {
-        text += fmt::format("  {:<{}}  {}\n", left, width, right);
+        for (const std::string_view part : split(right, '\n')) {
+            text += fmt::format("  {:<{}}  {}\n", left, width, part);
+            left = {};
+        }
     };
     for (const Positional& p : positionals_) line(p.name, p.help);
     std::string_view heading;

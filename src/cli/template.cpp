@@ -25,13 +25,11 @@ Result<int> render_template(const Call& call) {
     KVIK_TRY(const std::string source, read_file(messages_path));
     KVIK_TRY(const auto messages, parse_messages(source, messages_path));
     KVIK_TRY(const TextSide side, open_text_side(model));
-    std::optional<ChatTemplate> chat_template;
-    if (side.chat_template) {
-        KVIK_TRY(ChatTemplate compiled, ChatTemplate::compile(*side.chat_template));
-        chat_template.emplace(std::move(compiled));
-    }
-    KVIK_TRY(const MarkedText text, render_chat(chat_template ? &*chat_template : nullptr,
-                                                side.tokenizer.get(), messages));
+    if (!side.chat_template)
+        return fail(ErrorKind::unsupported, fmt::format("{} has no chat template", model));
+    KVIK_TRY(const ChatTemplate chat_template, ChatTemplate::compile(*side.chat_template));
+    KVIK_TRY(const MarkedText text,
+             chat_template.render(template_inputs(*side.tokenizer, messages)));
     const std::vector<TokenId> ids = encode_prompt(*side.tokenizer, text);
     KVIK_TRY_VOID(put(json ? to_line({{"text", text.text}, {"ids", ids}})
                            : fmt::format("{}{}{}", text.text, text.text.ends_with('\n') ? "" : "\n",
