@@ -89,8 +89,13 @@ void TransformerScratch::prepare(const Batch& batch, const ModelConfig& config,
     items.clear();
     bad_layer.store(0, std::memory_order_relaxed);
     const uint32_t group = config.n_heads / config.n_kv_heads;
-    // Few rows: an item a query head, so that workers share the work evenly.
-    const bool split_heads = batch.tokens.size() < 2 * n_workers || group > kMaxQueries;
+    // Heads of a group go together, so that K and V are read once; with little work to share out
+    // among several workers, or with groups that are too large, they go one by one.
+    uint64_t n_grouped = 0;
+    for (const SequenceRows& sequence : batch.sequences)
+        n_grouped += uint64_t{config.n_kv_heads} *
+                     (1 + (sequence.n_past + sequence.n_rows - 1) / kChunkTokens);
+    const bool split_heads = group > kMaxQueries || (n_workers > 1 && n_grouped < 4 * n_workers);
     const uint32_t heads = split_heads ? 1 : group;
     const uint32_t rows = std::max(1u, kMaxQueries / heads);
     n_units = 0;

@@ -4,32 +4,62 @@
 namespace kvik {
 namespace {
 
-Simd::F load_kv(const uint16_t* p) { return Simd::load_half(p); }
-Simd::F load_kv(const float* p) { return Simd::load(p); }
+Simd::F load_kv(const uint16_t* p) {
+    return Simd::load_half(p);
+}
+Simd::F load_kv(const float* p) {
+    return Simd::load(p);
+}
 
-// Scores of N query rows against tiles [first, last): lanes are tokens, one chain over head_dim.
-template <class T, int N>
-void score_tiles(const AttentionChunk& chunk, uint32_t r0, uint32_t first, uint32_t last) {
+// Independent chains that hide the latency of fma: N rows go over this many registers of tokens
+// (scores) or dimensions (values) at a time.
+constexpr int chains(int n) {
+    constexpr int kRegisters = Simd::kLanes == 16 ? 12 : 8;
+    return n == 1 ? 8 : kRegisters / n > 4 ? 4 : kRegisters / n > 1 ? kRegisters / n : 1;
+}
+
+// Scores of N query rows against U registers of tokens: lanes are tokens, a chain over head_dim.
+template <class T, int N, int U>
+void score_tokens(const AttentionChunk& chunk, uint32_t r0, uint32_t token) {
     const float* q = chunk.q + static_cast<uint64_t>(r0) * kMaxHeadDim;
-    float* out = chunk.scores + static_cast<uint64_t>(r0) * kChunkTokens;
-    const Simd::F scale = Simd::set(chunk.scale);
-    for (uint32_t tile = first; tile < last; ++tile)
-        for (int part = 0; part < kRegs; ++part) {
-            const T* k = static_cast<const T*>(chunk.k_tiles[tile]) + part * Simd::kLanes;
-            Simd::F s[N];
+    float* out = chunk.scores + static_cast<uint64_t>(r0) * kChunkTokens + token;
+    const T* k[U];
+    Simd::F s[U][N];
+#pragma GCC unroll 8
+    for (int u = 0; u < U; ++u) {
+        const uint32_t t = token + static_cast<uint32_t>(u * Simd::kLanes);
+        k[u] = static_cast<const T*>(chunk.k_tiles[t / 16]) + t % 16;
 #pragma GCC unroll 16
-            for (int r = 0; r < N; ++r) s[r] = Simd::zero();
-            for (uint32_t d = 0; d < chunk.head_dim; ++d) {
-                const Simd::F kd = load_kv(k + d * 16);
-#pragma GCC unroll 16
-                for (int r = 0; r < N; ++r)
-                    s[r] = Simd::fma(Simd::set(q[r * static_cast<int>(kMaxHeadDim) + d]), kd, s[r]);
-            }
-            const uint32_t at = tile * 16 + part * Simd::kLanes;
+        for (int r = 0; r < N; ++r) s[u][r] = Simd::zero();
+    }
+    for (uint32_t d = 0; d < chunk.head_dim; ++d) {
+#pragma GCC unroll 8
+        for (int u = 0; u < U; ++u) {
+            const Simd::F kd = load_kv(k[u] + d * 16);
 #pragma GCC unroll 16
             for (int r = 0; r < N; ++r)
-                Simd::store(out + r * static_cast<int>(kChunkTokens) + at, Simd::mul(s[r], scale));
+                s[u][r] =
+                    Simd::fma(Simd::set(q[r * static_cast<int>(kMaxHeadDim) + d]), kd, s[u][r]);
         }
+    }
+    const Simd::F scale = Simd::set(chunk.scale);
+#pragma GCC unroll 16
+    for (int r = 0; r < N; ++r) {
+#pragma GCC unroll 8
+        for (int u = 0; u < U; ++u)
+            Simd::store(out + r * static_cast<int>(kChunkTokens) + u * Simd::kLanes,
+                        Simd::mul(s[u][r], scale));
+    }
+}
+
+// All tokens of tiles [first, last).
+template <class T, int N>
+void score_tiles(const AttentionChunk& chunk, uint32_t r0, uint32_t first, uint32_t last) {
+    constexpr int kMany = chains(N);
+    uint32_t t = first * 16;
+    for (; t + kMany * Simd::kLanes <= last * 16; t += kMany * Simd::kLanes)
+        score_tokens<T, N, kMany>(chunk, r0, t);
+    for (; t < last * 16; t += Simd::kLanes) score_tokens<T, N, 1>(chunk, r0, t);
 }
 
 struct Merge {
@@ -46,7 +76,9 @@ Merge softmax_row(const AttentionChunk& chunk, uint32_t r) {
     for (int at = first; at < last; at += Simd::kLanes) {
         Simd::F s = Simd::load(p + at);
         if (at < begin || at + Simd::kLanes > end) {
-            const int low = begin - at < 0 ? 0 : begin - at > Simd::kLanes ? Simd::kLanes : begin - at;
+            const int low = begin - at < 0              ? 0
+                            : begin - at > Simd::kLanes ? Simd::kLanes
+                                                        : begin - at;
             const int high = end - at < 0 ? 0 : end - at > Simd::kLanes ? Simd::kLanes : end - at;
             s = Simd::select_range(low, high < low ? low : high, s, never);
             Simd::store(p + at, s);
@@ -79,17 +111,47 @@ Merge softmax_row(const AttentionChunk& chunk, uint32_t r) {
     return merge;
 }
 
-// Adds tokens [begin, end) to N rows' values, D registers of head_dim at a time.
-template <class T, int N>
+// Adds tokens [begin, end) to the values of N rows, U registers of dimensions from d on.
+template <class T, int N, int U>
 void add_values(const AttentionChunk& chunk, uint32_t r0, uint32_t d, uint32_t begin, uint32_t end,
-                Simd::F* acc) {
+                Simd::F (*acc)[U]) {
     const float* p = chunk.scores + static_cast<uint64_t>(r0) * kChunkTokens;
     for (uint32_t t = begin; t < end; ++t) {
-        const Simd::F v = load_kv(static_cast<const T*>(chunk.v_tiles[t / 16]) +
-                                  t % 16 * chunk.head_dim + d);
+        const T* v = static_cast<const T*>(chunk.v_tiles[t / 16]) + t % 16 * chunk.head_dim + d;
+#pragma GCC unroll 8
+        for (int u = 0; u < U; ++u) {
+            const Simd::F vd = load_kv(v + u * Simd::kLanes);
 #pragma GCC unroll 16
+            for (int r = 0; r < N; ++r)
+                acc[r][u] =
+                    Simd::fma(Simd::set(p[r * static_cast<int>(kChunkTokens) + t]), vd, acc[r][u]);
+        }
+    }
+}
+
+// Weighted values of N rows for U registers of dimensions, merged into o. [low, high) is what all
+// rows see; the rest is each row's own.
+template <class T, int N, int U>
+void merge_values(const AttentionChunk& chunk, uint32_t r0, uint32_t d, uint32_t low, uint32_t high,
+                  const Merge* merge) {
+    Simd::F acc[N][U];
+#pragma GCC unroll 16
+    for (int r = 0; r < N; ++r) {
+#pragma GCC unroll 8
+        for (int u = 0; u < U; ++u) acc[r][u] = Simd::zero();
+    }
+    if constexpr (N > 1)
         for (int r = 0; r < N; ++r)
-            acc[r] = Simd::fma(Simd::set(p[r * static_cast<int>(kChunkTokens) + t]), v, acc[r]);
+            add_values<T, 1, U>(chunk, r0 + r, d, chunk.begin[r0 + r], low, acc + r);
+    add_values<T, N, U>(chunk, r0, d, low, high, acc);
+    if constexpr (N > 1)
+        for (int r = 0; r < N; ++r)
+            add_values<T, 1, U>(chunk, r0 + r, d, high, chunk.end[r0 + r], acc + r);
+    for (int r = 0; r < N; ++r) {
+        float* o = chunk.o + static_cast<uint64_t>(r0 + r) * kMaxHeadDim + d;
+        for (int u = 0; u < U; ++u, o += Simd::kLanes)
+            Simd::store(o, Simd::fma(Simd::load(o), Simd::set(merge[r].a),
+                                     Simd::mul(acc[r][u], Simd::set(merge[r].b))));
     }
 }
 
@@ -104,21 +166,15 @@ void attend_rows(const AttentionChunk& chunk, uint32_t r0, uint32_t low, uint32_
     score_tiles<T, N>(chunk, r0, first / 16, (last + 15) / 16);
     Merge merge[N];
     for (int r = 0; r < N; ++r) merge[r] = softmax_row(chunk, r0 + static_cast<uint32_t>(r));
-    for (uint32_t d = 0; d < chunk.head_dim; d += Simd::kLanes) {
-        Simd::F acc[N];
-#pragma GCC unroll 16
-        for (int r = 0; r < N; ++r) acc[r] = Simd::zero();
-        for (int r = 0; r < N; ++r)
-            add_values<T, 1>(chunk, r0 + r, d, chunk.begin[r0 + r], low, acc + r);
-        add_values<T, N>(chunk, r0, d, low, high, acc);
-        for (int r = 0; r < N; ++r)
-            add_values<T, 1>(chunk, r0 + r, d, high, chunk.end[r0 + r], acc + r);
-        for (int r = 0; r < N; ++r) {
-            float* o = chunk.o + static_cast<uint64_t>(r0 + r) * kMaxHeadDim + d;
-            Simd::store(o, Simd::fma(Simd::load(o), Simd::set(merge[r].a),
-                                     Simd::mul(acc[r], Simd::set(merge[r].b))));
-        }
-    }
+    constexpr int kMany = chains(N);
+    uint32_t d = 0;
+    for (; d + kMany * Simd::kLanes <= chunk.head_dim; d += kMany * Simd::kLanes)
+        merge_values<T, N, kMany>(chunk, r0, d, low, high, merge);
+    if constexpr (kMany > 4)  // heads of 64 have four registers of dimensions
+        for (; d + 4 * Simd::kLanes <= chunk.head_dim; d += 4 * Simd::kLanes)
+            merge_values<T, N, 4>(chunk, r0, d, low, high, merge);
+    for (; d < chunk.head_dim; d += Simd::kLanes)
+        merge_values<T, N, 1>(chunk, r0, d, low, high, merge);
 }
 
 template <class T, int N>

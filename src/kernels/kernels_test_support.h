@@ -1,0 +1,99 @@
+// What the kernel tests share: seeded random rows, groups and panels in the kernels' layouts.
+#pragma once
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "base/checked.h"
+#include "kernels/activations.h"
+#include "kernels/pack.h"
+#include "tensor/half.h"
+
+namespace kvik::testing {
+
+using Rng = std::mt19937_64;
+
+inline float normal(Rng& rng, float scale = 1.0f) {
+    return std::normal_distribution<float>(0.0f, scale)(rng);
+}
+
+inline uint32_t below(Rng& rng, uint32_t n) {
+    return static_cast<uint32_t>(rng() % n);
+}
+
+inline std::vector<float> random_floats(Rng& rng, size_t n, float scale = 1.0f) {
+    std::vector<float> x(n);
+    for (float& v : x) v = normal(rng, scale) * (below(rng, 40) == 0 ? 30.0f : 1.0f);
+    return x;
+}
+
+// Rows of a quantised or float matrix as they lie in a file: any bits, but finite scales.
+inline std::vector<uint8_t> random_rows(Rng& rng, DType dtype, uint32_t n_rows, uint32_t n_cols) {
+    std::vector<uint8_t> bytes(n_rows * dtype_bytes(dtype, n_cols));
+    for (uint8_t& b : bytes) b = static_cast<uint8_t>(rng());
+    const DTypeInfo& info = dtype_info(dtype);
+    const auto put_half = [&](uint8_t* p, float scale) {
+        const uint16_t h = float_to_half(normal(rng, scale));
+        std::memcpy(p, &h, 2);
+    };
+    for (size_t at = 0; at < bytes.size(); at += info.group_bytes) switch (dtype) {
+            case DType::f32: {
+                const float v = normal(rng);
+                std::memcpy(&bytes[at], &v, 4);
+                break;
+            }
+            case DType::f16:
+                put_half(&bytes[at], 1.0f);
+                break;
+            case DType::q4_1:
+                put_half(&bytes[at], 0.01f);
+                put_half(&bytes[at + 2], 0.05f);
+                break;
+            case DType::q8_0:
+                put_half(&bytes[at], 0.01f);
+                break;
+        }
+    return bytes;
+}
+
+// 64-byte aligned memory for tiles; the tail is there to be prefetched.
+struct Packed {
+    std::vector<uint8_t> bytes;
+    PackedMatrix matrix;
+
+    Packed(TileType type, const std::vector<uint8_t>& rows, uint32_t n_rows, uint32_t n_cols)
+        : bytes(packed_bytes(type, n_rows, n_cols) + 64 + 8192) {
+        auto address = reinterpret_cast<uintptr_t>(bytes.data());
+        uint8_t* data = bytes.data() + (round_up(address, 64) - address);
+        matrix = {type, n_rows, n_cols, data};
+        pack_tiles(type, rows.data(), n_rows, n_cols, 0, matrix.n_tiles(), data);
+    }
+};
+
+// A panel of `stride` columns for K elements.
+struct PanelMemory {
+    std::vector<int8_t> q;
+    std::vector<float> d, u;
+    std::vector<int32_t> nsum;
+    QuantPanel panel;
+
+    PanelMemory(uint32_t k, uint32_t stride)
+        : q(size_t{k} * stride),
+          d(size_t{k} / kGroup * stride),
+          u(d.size()),
+          nsum(d.size()),
+          panel{q.data(), d.data(), u.data(), nsum.data(), stride} {}
+
+    bool same_bits(const PanelMemory& other) const {
+        return q == other.q && nsum == other.nsum &&
+               std::memcmp(d.data(), other.d.data(), 4 * d.size()) == 0 &&
+               std::memcmp(u.data(), other.u.data(), 4 * u.size()) == 0;
+    }
+};
+
+inline bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), 4 * a.size()) == 0;
+}
+
+}  // namespace kvik::testing
