@@ -145,6 +145,14 @@ TEST(BlockTableDeath, stops_a_write_that_was_not_reserved) {
     EXPECT_DEATH(table.append(1), "only reserved positions are written");
 }
 
+TEST(BlockTableDeath, stops_a_write_that_was_reserved_before_a_truncate) {
+    TestRig rig({.n_blocks = 2});
+    BlockTable table = rig.computed(count_from(1, 3));
+    ASSERT_TRUE(table.reserve(5));
+    table.truncate(2);
+    EXPECT_DEATH(table.append(1), "only reserved positions are written");
+}
+
 TEST(BlockTableDeath, stops_a_write_into_a_block_that_was_shared_after_the_reserve) {
     TestRig rig({.n_blocks = 2});
     BlockTable table = rig.computed(count_from(1, 3));

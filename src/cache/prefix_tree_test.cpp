@@ -202,6 +202,15 @@ TEST(PrefixTree, evicts_the_least_recently_used_path_from_its_end) {
     EXPECT_EQ(matched(rig, recent), 32u);
 }
 
+TEST(PrefixTree, a_path_that_went_on_is_evicted_from_its_new_end) {
+    TestRig rig({.n_blocks = 16});
+    rig.publish(kNs, count_from(1, 16));
+    rig.publish(kNs, count_from(1, 32));
+    rig.tree.check_invariants();
+    EXPECT_EQ(rig.tree.evict(1), 1u);
+    EXPECT_EQ(matched(rig, count_from(1, 32)), 16u);
+}
+
 TEST(PrefixTree, evicts_all_when_asked_for_more_than_there_is_and_keeps_no_bytes) {
     TestRig rig({.n_blocks = 16});
     const uint64_t empty = rig.tree.n_bytes();
