@@ -1,7 +1,5 @@
 // The cache against its naive twin: the same random operations on both, and after each of them the
 // same answers, the same accounts, and KV that gives the logits of a cold computation.
-#include "testing/naive_cache.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -11,6 +9,7 @@
 #include "cache/block_table.h"
 #include "cache/prefix_tree.h"
 #include "testing/hash_model.h"
+#include "testing/naive_cache.h"
 #include "testing/trace.h"
 
 namespace kvik {
