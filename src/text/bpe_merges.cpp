@@ -17,10 +17,8 @@ MergeTable::MergeTable(size_t n_merges) {
 void MergeTable::insert(TokenId left, TokenId right, MergePair pair) {
     const uint64_t key = key_of(left, right);
     size_t i = place_of(key);
-    while (slots_[i].key != kFree) {
-        if (slots_[i].key == key) return;
-        i = (i + 1) & (slots_.size() - 1);
-    }
+    // A pair that is there already stays in front, so that find() meets the first rank first.
+    while (slots_[i].key != kFree) i = (i + 1) & (slots_.size() - 1);
     slots_[i] = {key, pair};
 }
 

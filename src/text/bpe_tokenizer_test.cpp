@@ -133,6 +133,13 @@ TEST(BpeTokenizer, takes_whole_pieces_first_where_its_pattern_says_so) {
     EXPECT_EQ(tokenizer->encode("xyz", Specials::as_text), Ids{*tokenizer->find("xyz")});
 }
 
+TEST(BpeTokenizer, keeps_the_first_rank_of_a_pair_that_is_written_twice) {
+    TokenizerSpec spec = testing::tiny_bpe_spec();
+    spec.merges = {"e r", "t h", "h e", "e r"};
+    const auto tokenizer = testing::tokenizer_of(spec);
+    EXPECT_EQ(tokenizer->encode("her", Specials::as_text), (Ids{'h', *tokenizer->find("er")}));
+}
+
 TEST(BpeTokenizer, names_the_merge_that_does_not_fit) {
     const auto error_with = [](const std::string& merge) {
         TokenizerSpec spec = testing::tiny_bpe_spec();

@@ -44,5 +44,18 @@ TEST(PieceTable, finds_what_a_map_finds) {
     }
 }
 
+// Of 300'000 words about ten pairs share a hash of 32 bits.
+TEST(PieceTable, tells_pieces_apart_whose_hashes_are_equal) {
+    constexpr TokenId kWords = 300'000;
+    PieceTable pieces;
+    pieces.reserve(kWords, 0);
+    for (TokenId id = 0; id < kWords; ++id) {
+        pieces.pool() += std::to_string(id);
+        pieces.close_piece();
+    }
+    for (TokenId id = 0; id < kWords; ++id) ASSERT_EQ(pieces.index(id), std::nullopt);
+    for (TokenId id = 0; id < kWords; ++id) ASSERT_EQ(pieces.find(std::to_string(id)), id);
+}
+
 }  // namespace
 }  // namespace kvik

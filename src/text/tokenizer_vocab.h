@@ -19,7 +19,7 @@
 
 namespace kvik {
 
-inline constexpr size_t kMaxTokens = size_t{1} << 22;
+inline constexpr size_t kMaxTokens = size_t{1} << 21;
 inline constexpr size_t kMaxTokenBytes = 4096;
 inline constexpr size_t kMaxVocabBytes = size_t{1} << 30;
 
