@@ -1,8 +1,7 @@
 // Any bytes as a vocabulary and a text: the spec is refused with one line, or the text becomes ids
 // of the vocabulary that decode to what was there.
 //
-// Shape   lines; the first names the kind (its first byte), the others are "<type digit><token>"
-// and
+// Shape   lines; the first names the kind (its first byte), others are "<type digit><token>" or
 //         "m<merge>"; what follows an empty line is the text. Seeds lie in tests/corpus/tokenizer.
 #include <cstddef>
 #include <cstdint>
