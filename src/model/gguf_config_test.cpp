@@ -1,0 +1,174 @@
+#include "model/gguf_config.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <limits>
+
+#include "testing/expect_error.h"
+#include "testing/gguf_samples.h"
+#include "testing/lie.h"
+
+namespace kvik {
+namespace {
+
+constexpr std::array<GgufArchitecture, 2> kKnown = {GgufArchitecture{"llama", RopeLayout::adjacent},
+                                                    GgufArchitecture{"other", RopeLayout::halves}};
+
+Result<ModelConfig> config_of(const std::vector<std::byte>& bytes) {
+    const Result<GgufFile> file = GgufFile::from_bytes(bytes, "m.gguf");
+    EXPECT_TRUE(file) << file.error().message;
+    if (!file) return tl::unexpected<Error>(file.error());
+    return config_from_gguf(*file, kKnown);
+}
+
+// The sample with another u32 at a key.
+Result<ModelConfig> config_with(std::string_view key, uint32_t value) {
+    const auto bytes = sample_llama().bytes();
+    return config_of(with_lie(bytes, find_bytes(bytes, key) + key.size() + 4, value));
+}
+
+// The sample without a key: it is there under another name.
+Result<ModelConfig> config_without(std::string_view key) {
+    const auto bytes = sample_llama().bytes();
+    return config_of(with_lie(bytes, find_bytes(bytes, key) + key.size() - 1, '#'));
+}
+
+TEST(GgufConfig, reads_what_a_llama_file_says) {
+    const Result<ModelConfig> config = config_of(sample_llama().bytes());
+    ASSERT_TRUE(config) << config.error().message;
+    EXPECT_EQ(config->architecture, "llama");
+    EXPECT_EQ(config->name, "tiny");
+    EXPECT_EQ(config->n_layers, 2u);
+    EXPECT_EQ(config->hidden_size, 8u);
+    EXPECT_EQ(config->n_heads, 2u);
+    EXPECT_EQ(config->n_kv_heads, 1u);
+    EXPECT_EQ(config->head_dim, 4u);
+    EXPECT_EQ(config->ff_size, 16u);
+    EXPECT_EQ(config->vocab_size, 4u);
+    EXPECT_EQ(config->context_length, 64u);
+    EXPECT_EQ(config->rms_eps, 1e-5f);
+    EXPECT_EQ(config->rope.base, 100000.0);
+    EXPECT_EQ(config->rope.linear_factor, 1.0);
+    EXPECT_EQ(config->rope.n_dims, 4u);
+    EXPECT_EQ(config->rope.layout, RopeLayout::adjacent);
+    EXPECT_TRUE(config->windows.empty());
+    EXPECT_TRUE(config->tied_head);
+}
+
+TEST(GgufConfig, a_head_of_its_own_is_not_tied) {
+    const auto bytes = sample_llama().random_tensor("output.weight", DType::f32, {4, 8}, 2).bytes();
+    EXPECT_FALSE(config_of(bytes)->tied_head);
+}
+
+TEST(GgufConfig, absent_optional_keys_get_the_formats_defaults) {
+    EXPECT_EQ(config_without("llama.attention.head_count_kv")->n_kv_heads, 2u);
+    EXPECT_EQ(config_without("llama.rope.freq_base")->rope.base, 10000.0);
+    EXPECT_EQ(config_without("llama.rope.dimension_count")->rope.n_dims, 4u);
+    EXPECT_EQ(config_without("llama.vocab_size")->vocab_size, 4u);
+    EXPECT_EQ(config_without("general.name")->name, "");
+}
+
+TEST(GgufConfig, an_absent_required_key_is_named) {
+    for (const char* key : {"general.architecture", "llama.block_count", "llama.embedding_length",
+                            "llama.attention.layer_norm_rms_epsilon", "llama.feed_forward_length",
+                            "llama.context_length"})
+        expect_refused(config_without(key), ErrorKind::file,
+                       {"m.gguf: key '" + std::string(key) + "'", "missing"});
+}
+
+TEST(GgufConfig, an_architecture_that_is_not_known_is_named_with_those_that_are) {
+    const auto bytes = GgufWriter().set("general.architecture", "mamba").bytes();
+    expect_refused(config_of(bytes), ErrorKind::unsupported,
+                   {"'general.architecture'", "is 'mamba'", "llama, other"});
+}
+
+TEST(GgufConfig, the_layout_of_rope_is_the_architectures) {
+    GgufWriter w;
+    w.set("general.architecture", "other");
+    for (const char* key : {"block_count", "context_length", "embedding_length",
+                            "feed_forward_length", "attention.head_count"})
+        w.set("other." + std::string(key), uint32_t{4});
+    w.set("other.attention.layer_norm_rms_epsilon", 1e-6f);
+    w.set("other.attention.key_length", uint32_t{2}).set("other.attention.value_length", 2u);
+    w.random_tensor("token_embd.weight", DType::f32, {3, 4}, 1);
+    const Result<ModelConfig> config = config_of(w.bytes());
+    ASSERT_TRUE(config) << config.error().message;
+    EXPECT_EQ(config->rope.layout, RopeLayout::halves);
+    EXPECT_EQ(config->head_dim, 2u);
+    EXPECT_EQ(config->vocab_size, 3u);
+}
+
+TEST(GgufConfig, a_number_out_of_range_is_refused_by_its_key) {
+    for (const char* key : {"llama.block_count", "llama.embedding_length",
+                            "llama.feed_forward_length", "llama.context_length"})
+        for (const uint32_t lie : {0u, UINT32_MAX - 1})
+            expect_refused(
+                config_with(key, lie), ErrorKind::file,
+                {"m.gguf: key '" + std::string(key) + "' is " + std::to_string(lie), " .. "});
+    expect_refused(config_with("llama.rope.dimension_count", 6), ErrorKind::file,
+                   {"'llama.rope.dimension_count' is 6", "at most"});
+    expect_refused(config_with("llama.attention.head_count_kv", 0), ErrorKind::file,
+                   {"'llama.attention.head_count_kv' is 0", "1 .. 1024"});
+}
+
+TEST(GgufConfig, no_heads_is_refused_before_anything_is_divided_by_them) {
+    // The longer key "head_count_kv" comes later in the file.
+    expect_refused(config_with("llama.attention.head_count", 0), ErrorKind::file,
+                   {"'llama.attention.head_count' is 0", "1 .. 1024"});
+}
+
+TEST(GgufConfig, heads_divide_the_hidden_size_unless_their_length_is_said) {
+    expect_refused(config_with("llama.attention.head_count", 3), ErrorKind::file,
+                   {"'llama.attention.head_count'", "is 3", "divide llama.embedding_length"});
+}
+
+TEST(GgufConfig, a_vocabulary_of_two_sizes_is_refused) {
+    expect_refused(config_with("llama.vocab_size", 5), ErrorKind::file,
+                   {"'llama.vocab_size'", "has 5 tokens", "4 rows"});
+    const auto bytes = sample_llama().bytes();
+    const std::string_view name = "token_embd.weight";
+    const size_t rows_at = find_bytes(bytes, name) + name.size() + 4 + 8;
+    expect_refused(config_of(with_lie(bytes, rows_at, uint64_t{3})), ErrorKind::file,
+                   {"'llama.vocab_size'", "has 4 tokens", "3 rows"});
+}
+
+TEST(GgufConfig, a_model_without_an_embedding_is_refused) {
+    expect_refused(config_without("token_embd.weight"), ErrorKind::file,
+                   {"tensor 'token_embd.weight' is missing"});
+}
+
+TEST(GgufConfig, linear_scaling_of_positions_is_read_from_either_key) {
+    GgufWriter w = sample_llama();
+    w.set("llama.rope.scaling.type", "linear").set("llama.rope.scaling.factor", 4.0f);
+    EXPECT_EQ(config_of(w.bytes())->rope.linear_factor, 4.0);
+    w = sample_llama();
+    w.set("llama.rope.scale_linear", 2.0f);
+    EXPECT_EQ(config_of(w.bytes())->rope.linear_factor, 2.0);
+    w = sample_llama();
+    w.set("llama.rope.scaling.type", "none").set("llama.rope.scaling.factor", 4.0f);
+    EXPECT_EQ(config_of(w.bytes())->rope.linear_factor, 1.0);
+    w = sample_llama();
+    w.set("llama.rope.scale_linear", std::numeric_limits<float>::quiet_NaN());
+    expect_refused(config_of(w.bytes()), ErrorKind::file, {"'llama.rope.scale_linear' is nan"});
+}
+
+TEST(GgufConfig, what_is_not_computed_is_not_passed_over_in_silence) {
+    const auto refused = [](GgufWriter& w, std::string_view name) {
+        expect_refused(config_of(w.bytes()), ErrorKind::unsupported, {"m.gguf: ", name});
+    };
+    GgufWriter w = sample_llama();
+    refused(w.set("llama.rope.scaling.type", "yarn"), "'yarn', kvik knows none and linear");
+    w = sample_llama();
+    refused(w.set("llama.expert_count", uint32_t{8}), "'llama.expert_count'");
+    w = sample_llama();
+    refused(w.set("llama.attention.sliding_window", uint32_t{16}), "sliding_window");
+    w = sample_llama();
+    refused(w.set("llama.attention.key_length", 4u).set("llama.attention.value_length", 8u),
+            "'llama.attention.value_length'");
+    w = sample_llama();
+    refused(w.random_tensor("rope_freqs.weight", DType::f32, {2}, 1), "'rope_freqs.weight'");
+}
+
+}  // namespace
+}  // namespace kvik

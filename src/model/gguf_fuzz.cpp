@@ -1,0 +1,67 @@
+// Any bytes as a GGUF file: refused with one line, or read to the last field without a fault.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/check.h"
+#include "formats/gguf.h"
+#include "model/gguf_config.h"
+#include "model/gguf_tokenizer.h"
+
+namespace kvik {
+namespace {
+
+void check_error(const Error& error) {
+    KVIK_CHECK(!error.message.empty() && error.message.find('\n') == std::string::npos,
+               "an error is one line");
+    KVIK_CHECK(error.message.starts_with("fuzz: "), "an error names the file");
+    KVIK_CHECK(error.kind == ErrorKind::file || error.kind == ErrorKind::unsupported,
+               "what a file says wrong is the file's error");
+}
+
+template <class T>
+void check_result(const Result<T>& result) {
+    if (!result) check_error(result.error());
+}
+
+// Every byte that an accepted file promises can be read, and every typed question answered.
+void read_all(const GgufFile& file) {
+    uint64_t sum = 0;
+    for (const TensorEntry& entry : file.tensors()) {
+        KVIK_CHECK(file.find(entry.name) == &entry, "a tensor is found by its name");
+        for (const std::byte b : file.view(entry).bytes) sum += static_cast<uint64_t>(b);
+    }
+    const GgufMetadata& metadata = file.metadata();
+    for (const GgufValue& value : metadata.values()) {
+        KVIK_CHECK(metadata.find(value.key) == &value, "a value is found by its key");
+        check_result(metadata.find_integer(value.key, {1, 100}));
+        check_result(metadata.find_real(value.key));
+        check_result(metadata.find_bool(value.key));
+        check_result(metadata.find_string(value.key));
+        check_result(metadata.find_i32s(value.key));
+        check_result(metadata.find_f32s(value.key));
+        const auto strings = metadata.find_strings(value.key);
+        check_result(strings);
+        if (strings && *strings)
+            for (const std::string_view text : **strings)
+                for (const char c : text) sum += static_cast<uint8_t>(c);
+    }
+    volatile uint64_t sink = sum;
+    static_cast<void>(sink);
+}
+
+}  // namespace
+}  // namespace kvik
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t n_bytes) {
+    using namespace kvik;
+    constexpr GgufArchitecture kKnown[] = {{"llama", RopeLayout::adjacent}};
+    const auto file = GgufFile::from_bytes(std::as_bytes(std::span(data, n_bytes)), "fuzz");
+    check_result(file);
+    if (!file) return 0;
+    read_all(*file);
+    check_result(config_from_gguf(*file, kKnown));
+    check_result(tokenizer_from_gguf(file->metadata()));
+    check_result(chat_template_from_gguf(file->metadata()));
+    return 0;
+}

@@ -1,0 +1,136 @@
+#include "model/gguf_tokenizer.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <limits>
+
+#include "formats/gguf.h"
+#include "testing/expect_error.h"
+#include "testing/gguf_samples.h"
+#include "testing/lie.h"
+
+namespace kvik {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+Result<std::optional<TokenizerSpec>> spec_of(const std::vector<std::byte>& bytes) {
+    const Result<GgufFile> file = GgufFile::from_bytes(bytes, "m.gguf");
+    EXPECT_TRUE(file) << file.error().message;
+    if (!file) return tl::unexpected<Error>(file.error());
+    return tokenizer_from_gguf(file->metadata());
+}
+
+// A vocabulary of three tokens for a model.
+GgufWriter vocabulary(std::string_view model) {
+    GgufWriter w;
+    w.set("tokenizer.ggml.model", model);
+    w.set_strings("tokenizer.ggml.tokens", std::array<std::string, 3>{"a", "b", "c"});
+    return w;
+}
+
+TEST(GgufTokenizer, reads_a_byte_level_vocabulary) {
+    const auto found = spec_of(sample_llama().bytes());
+    ASSERT_TRUE(found) << found.error().message;
+    const TokenizerSpec& spec = **found;
+    EXPECT_EQ(spec.model, "gpt2");
+    EXPECT_EQ(spec.pre, "smollm");
+    EXPECT_EQ(spec.tokens, (Strings{"<|end|>", "a", "b", "ab"}));
+    EXPECT_EQ(spec.types[0], TokenType::control);
+    EXPECT_EQ(spec.types[3], TokenType::normal);
+    EXPECT_EQ(spec.merges, Strings{"a b"});
+    EXPECT_TRUE(spec.scores.empty());
+    EXPECT_EQ(spec.eos, 0);
+    EXPECT_FALSE(spec.bos || spec.eot || spec.unk);
+}
+
+TEST(GgufTokenizer, reads_a_sentence_piece_vocabulary) {
+    const auto found = spec_of(gguf_samples()[2].bytes);
+    ASSERT_TRUE(found) << found.error().message;
+    const TokenizerSpec& spec = **found;
+    EXPECT_EQ(spec.model, "llama");
+    EXPECT_EQ(spec.tokens.size(), 4u);
+    EXPECT_EQ(spec.scores, (std::vector<float>{0, 0, -1, -2}));
+    EXPECT_EQ(spec.unk, 0);
+    EXPECT_EQ(spec.bos, 1);
+}
+
+TEST(GgufTokenizer, a_file_without_one_has_none) {
+    EXPECT_FALSE(spec_of(GgufWriter().bytes())->has_value());
+}
+
+TEST(GgufTokenizer, bos_and_a_space_in_front_are_the_models_habit_unless_said) {
+    EXPECT_FALSE((*spec_of(vocabulary("gpt2").bytes()))->add_bos);
+    EXPECT_FALSE((*spec_of(vocabulary("gpt2").bytes()))->add_space_prefix);
+    EXPECT_TRUE((*spec_of(vocabulary("llama").bytes()))->add_bos);
+    EXPECT_TRUE((*spec_of(vocabulary("llama").bytes()))->add_space_prefix);
+    const auto said = [](std::string_view model, std::string_view key, bool value) {
+        return **spec_of(vocabulary(model).set(key, value).bytes());
+    };
+    EXPECT_TRUE(said("gpt2", "tokenizer.ggml.add_bos_token", true).add_bos);
+    EXPECT_FALSE(said("llama", "tokenizer.ggml.add_bos_token", false).add_bos);
+    EXPECT_TRUE(said("gpt2", "tokenizer.ggml.add_space_prefix", true).add_space_prefix);
+    EXPECT_FALSE(said("llama", "tokenizer.ggml.add_space_prefix", false).add_space_prefix);
+}
+
+TEST(GgufTokenizer, a_vocabulary_has_tokens) {
+    GgufWriter w;
+    w.set("tokenizer.ggml.model", "gpt2");
+    expect_refused(spec_of(w.bytes()), ErrorKind::file, {"'tokenizer.ggml.tokens'", "missing"});
+    w.set_strings("tokenizer.ggml.tokens", {});
+    expect_refused(spec_of(w.bytes()), ErrorKind::file,
+                   {"'tokenizer.ggml.tokens'", "has 0 tokens", "1 .. 2097152"});
+}
+
+TEST(GgufTokenizer, lists_about_tokens_have_a_word_for_each) {
+    GgufWriter types = vocabulary("gpt2");
+    types.set_array<int32_t>("tokenizer.ggml.token_type", std::array{1, 1});
+    expect_refused(spec_of(types.bytes()), ErrorKind::file,
+                   {"'tokenizer.ggml.token_type'", "has 2 elements", "has 3"});
+    GgufWriter scores = vocabulary("llama");
+    scores.set_array<float>("tokenizer.ggml.scores", std::array{1.f, 1.f, 1.f, 1.f});
+    expect_refused(spec_of(scores.bytes()), ErrorKind::file,
+                   {"'tokenizer.ggml.scores'", "has 4 elements", "has 3"});
+}
+
+TEST(GgufTokenizer, a_type_is_one_of_six) {
+    for (const int32_t lie : {0, 7, -1, INT32_MAX}) {
+        GgufWriter w = vocabulary("gpt2");
+        w.set_array<int32_t>("tokenizer.ggml.token_type", std::array{1, lie, 1});
+        expect_refused(spec_of(w.bytes()), ErrorKind::file,
+                       {"has type " + std::to_string(lie) + " for token 1", "1 .. 6"});
+    }
+}
+
+TEST(GgufTokenizer, a_score_is_a_finite_number) {
+    using Float = std::numeric_limits<float>;
+    for (const float lie : {Float::quiet_NaN(), Float::infinity(), -Float::infinity()}) {
+        GgufWriter w = vocabulary("llama");
+        w.set_array<float>("tokenizer.ggml.scores", std::array{0.f, 0.f, lie});
+        expect_refused(spec_of(w.bytes()), ErrorKind::file,
+                       {"'tokenizer.ggml.scores'", "for token 2", "finite"});
+    }
+}
+
+TEST(GgufTokenizer, special_ids_are_tokens) {
+    for (const char* name : {"bos", "eos", "eot", "unknown"}) {
+        const std::string key = "tokenizer.ggml." + std::string(name) + "_token_id";
+        EXPECT_TRUE(spec_of(vocabulary("gpt2").set(key, uint32_t{2}).bytes())) << name;
+        for (const uint32_t lie : {3u, UINT32_MAX})
+            expect_refused(spec_of(vocabulary("gpt2").set(key, lie).bytes()), ErrorKind::file,
+                           {"'" + key + "'", "is " + std::to_string(lie), "0 .. 2"});
+    }
+}
+
+TEST(GgufTokenizer, the_chat_template_is_the_files_text) {
+    const auto bytes = sample_llama().bytes();
+    const Result<GgufFile> file = GgufFile::from_bytes(bytes, "m.gguf");
+    EXPECT_EQ(**chat_template_from_gguf(file->metadata()), "{{ messages[0].content }}");
+    const auto without = GgufWriter().bytes();
+    EXPECT_FALSE(
+        chat_template_from_gguf(GgufFile::from_bytes(without, "m")->metadata())->has_value());
+}
+
+}  // namespace
+}  // namespace kvik
