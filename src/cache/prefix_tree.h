@@ -62,8 +62,8 @@ class [[nodiscard]] Pin {
 
 struct InsertReport {
     uint32_t n_new = 0;         // blocks the tree took a share of, longer tails included
-    uint32_t n_duplicates = 0;  // blocks whose tokens were cached in another block: see
-                                // BlockTable::remap
+    uint32_t n_duplicates = 0;  // whole blocks whose tokens were cached in another block:
+                                // BlockTable::remap frees them
 };
 
 struct PrefixTreeOptions {
