@@ -7,7 +7,9 @@
 //         template's own text and the roles are trusted.
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,16 +20,29 @@
 
 namespace kvik {
 
+// A variable or field whose value is JSON text from outside: all strings in it are untrusted.
+struct TemplateField {
+    std::string name;
+    std::string json;
+};
+
 struct ChatMessage {
     std::string role;
     std::string content;
+    // What else the message has: tool_calls, reasoning_content, name, ... A field of the name
+    // "content" takes the place of `content` (null, or a list of parts).
+    std::vector<TemplateField> fields = {};
 };
 
 struct TemplateInputs {
-    std::vector<ChatMessage> messages;
+    std::vector<ChatMessage> messages = {};
     bool add_generation_prompt = true;
-    std::string bos_token;
-    std::string eos_token;
+    std::string bos_token = {};
+    std::string eos_token = {};
+    // More variables: tools, enable_thinking, ... `tools` and `documents` are none when not given.
+    std::vector<TemplateField> variables = {};
+    // The caller's wall clock, for strftime_now; a template that asks finds none without it.
+    std::optional<std::chrono::local_seconds> now = {};
 };
 
 class ChatTemplate {
@@ -38,6 +53,7 @@ class ChatTemplate {
     ~ChatTemplate();
 
     const std::string& source() const;
+    // ErrorKind::usage: the template refuses the messages (raise_exception).
     Result<MarkedText> render(const TemplateInputs& inputs) const;
 
   private:

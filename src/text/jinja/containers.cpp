@@ -1,0 +1,63 @@
+#include "text/jinja/containers.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace kvik::jinja {
+namespace {
+
+// A float with an integer's value is that integer's key.
+std::string number_key(double number) {
+    constexpr double kExact = 9007199254740992.0;
+    if (number == std::floor(number) && std::abs(number) <= kExact) {
+        return fmt::format("i{}", static_cast<int64_t>(number));
+    }
+    return fmt::format("f{}", number);
+}
+
+}  // namespace
+
+std::string key_of(std::string_view text) {
+    std::string key;
+    key.reserve(text.size() + 1);
+    key += 's';
+    key += text;
+    return key;
+}
+
+Result<std::string> key_of(const Value& value) {
+    if (const Str* s = value.str()) return key_of(s->view());
+    if (const auto i = value.integer()) return fmt::format("i{}", *i);
+    if (const auto n = value.number()) return number_key(*n);
+    if (value.is<None>()) return std::string("n");
+    if (value.is<Undefined>()) return std::string("u");
+    return fail(ErrorKind::failed,
+                fmt::format("a {} cannot be a key or a set's member", value.type_name()));
+}
+
+const Value* Dict::find_key(const std::string& key) const {
+    const auto place = places_.find(key);
+    return place == places_.end() ? nullptr : &entries_[place->second].value;
+}
+
+void Dict::set(const std::string& key, Value name, Value value) {
+    const auto [place, added] = places_.emplace(key, entries_.size());
+    if (added) {
+        entries_.push_back({std::move(name), std::move(value)});
+    } else {
+        entries_[place->second].value = std::move(value);
+    }
+}
+
+bool Dict::erase(const std::string& key) {
+    const auto place = places_.find(key);
+    if (place == places_.end()) return false;
+    const size_t gap = place->second;
+    places_.erase(place);
+    entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(gap));
+    for (auto& [other, at] : places_) at -= at > gap;
+    return true;
+}
+
+}  // namespace kvik::jinja

@@ -1,0 +1,91 @@
+#include "text/jinja/number_text.h"
+
+#include <charconv>
+#include <string>
+
+#include "text/jinja/unicode.h"
+
+namespace kvik::jinja {
+namespace {
+
+constexpr size_t kLongest = 400;  // no number of use is longer
+
+bool is_blank(char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x80 && is_space(byte);
+}
+
+std::string_view without_blanks(std::string_view text) {
+    while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+    while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+    return text;
+}
+
+bool is_word(char c) {
+    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
+// Takes out underscores that stand between two digits; nothing when one stands elsewhere.
+std::optional<std::string> without_underscores(std::string_view text) {
+    std::string out;
+    for (size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '_') {
+            out += text[i];
+        } else if (i == 0 || i + 1 == text.size() || !is_word(text[i - 1]) ||
+                   !is_word(text[i + 1])) {
+            return std::nullopt;
+        }
+    }
+    return out;
+}
+
+// The sign, taken off; `text` starts with a digit or letter after it.
+std::optional<char> take_sign(std::string_view& text) {
+    char sign = '+';
+    if (!text.empty() && (text[0] == '+' || text[0] == '-')) {
+        sign = text[0];
+        text.remove_prefix(1);
+    }
+    if (text.empty() || (!is_word(text[0]) && text[0] != '.')) return std::nullopt;
+    return sign;
+}
+
+void take_prefix(std::string_view& text, int base) {
+    if (text.size() < 3 || text[0] != '0') return;
+    const char letter = static_cast<char>(text[1] | 0x20);
+    if ((letter == 'x' && base == 16) || (letter == 'o' && base == 8) ||
+        (letter == 'b' && base == 2)) {
+        text.remove_prefix(text[2] == '_' ? 3 : 2);
+    }
+}
+
+}  // namespace
+
+std::optional<int64_t> parse_int(std::string_view text, int base) {
+    text = without_blanks(text);
+    const std::optional<char> sign = take_sign(text);
+    if (!sign || base < 2 || base > 36 || text.size() > kLongest) return std::nullopt;
+    take_prefix(text, base);
+    const std::optional<std::string> digits = without_underscores(text);
+    if (!digits || digits->empty() || !is_word((*digits)[0])) return std::nullopt;
+    const std::string all = (*sign == '-' ? "-" : "") + *digits;
+    int64_t value = 0;
+    const auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), value, base);
+    if (error != std::errc() || end != all.data() + all.size()) return std::nullopt;
+    return value;
+}
+
+std::optional<double> parse_float(std::string_view text) {
+    text = without_blanks(text);
+    const std::optional<char> sign = take_sign(text);
+    if (!sign || text.size() > kLongest) return std::nullopt;
+    const std::optional<std::string> digits = without_underscores(text);
+    if (!digits) return std::nullopt;
+    double value = 0;
+    const char* last = digits->data() + digits->size();
+    const auto [end, error] = std::from_chars(digits->data(), last, value);
+    if (error != std::errc() || end != last) return std::nullopt;
+    return *sign == '-' ? -value : value;
+}
+
+}  // namespace kvik::jinja

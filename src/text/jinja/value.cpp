@@ -1,0 +1,46 @@
+#include "text/jinja/value.h"
+
+#include "text/jinja/containers.h"
+#include "text/jinja/unicode.h"
+
+namespace kvik::jinja {
+
+StrPtr make_str(MarkedText text) {
+    const size_t n = n_chars(text.text);
+    return std::make_shared<const Str>(Str{std::move(text), n});
+}
+
+StrPtr make_str(std::string_view trusted) {
+    return make_str(MarkedText{std::string(trusted), {}});
+}
+
+std::optional<int64_t> Value::integer() const {
+    if (const auto* i = get_if<int64_t>()) return *i;
+    if (const auto* b = get_if<bool>()) return *b ? 1 : 0;
+    return std::nullopt;
+}
+
+std::optional<double> Value::number() const {
+    if (const auto* d = get_if<double>()) return *d;
+    if (const auto i = integer()) return static_cast<double>(*i);
+    return std::nullopt;
+}
+
+bool Value::truthy() const {
+    if (is<Undefined>() || is<None>()) return false;
+    if (const auto n = number()) return *n != 0;
+    if (const Str* s = str()) return !s->view().empty();
+    if (const List* l = list()) return !l->items.empty();
+    if (const Dict* d = dict()) return !d->entries().empty();
+    return true;
+}
+
+const char* Value::type_name() const {
+    if (const List* l = list()) return l->form == List::Form::tuple ? "tuple" : "list";
+    constexpr const char* kNames[] = {"Undefined", "NoneType", "bool",    "int",
+                                      "float",     "str",      "list",    "dict",
+                                      "Namespace", "loop",     "function"};
+    return kNames[value_.index()];
+}
+
+}  // namespace kvik::jinja
