@@ -6,7 +6,7 @@ import struct
 import tempfile
 import unittest
 
-from program import MODEL, InFile, call
+from program import MODEL, InFile, call, isas
 
 
 def gguf_naming(architecture):
@@ -87,14 +87,20 @@ class Misuse(unittest.TestCase):
             self.assert_fails(7, ["100", "64", "--ctx"], "run", MODEL, "--raw", "--ids", "@" + name,
                               "--ctx", "64")
 
-    def test_an_instruction_set_that_does_not_exist_is_6(self):
-        self.assert_fails(6, ["KVIK_ISA", "abacus"], "run", MODEL, "hello",
+    def test_a_word_that_is_no_instruction_set_is_2(self):
+        self.assert_fails(2, ["KVIK_ISA", "abacus"], "run", MODEL, "hello",
                           env={"KVIK_ISA": "abacus"})
 
-    def test_an_unknown_activation_type_is_refused_by_name(self):
-        done = call("run", MODEL, "hello", env={"KVIK_ACT": "int3"})
-        self.assertIn(done.returncode, (2, 6))
-        self.assertIn("int3", done.stderr)
+    def test_an_instruction_set_that_the_cpu_lacks_is_6(self):
+        for isa in {"scalar", "avx2", "avx512"} - set(isas()):
+            self.assert_fails(6, [isa], "run", MODEL, "hello", env={"KVIK_ISA": isa})
+
+    def test_a_word_that_is_no_activation_type_is_2(self):
+        self.assert_fails(2, ["KVIK_ACT", "int3"], "run", MODEL, "hello", env={"KVIK_ACT": "int3"})
+
+    def test_a_wish_for_a_later_version_is_6(self):
+        self.assert_fails(6, ["--draft"], "run", MODEL, "hello", "--draft", "ngram")
+        self.assert_fails(6, ["--kv"], "run", MODEL, "hello", "--kv", "q8")
 
     def test_more_kv_than_the_budget_is_4(self):
         self.assert_fails(4, ["--cache-ram"], "run", MODEL, "hello", "--cache-ram", "1K")

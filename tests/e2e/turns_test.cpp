@@ -110,12 +110,12 @@ TEST(Turns, a_second_turn_costs_its_own_tokens_only) {
     EXPECT_LT(turn_ms, 0.6 * whole_ms);
 }
 
-TEST(Turns, the_same_prompt_again_computes_one_token) {
+TEST(Turns, the_same_prompt_again_computes_one_token_at_most) {
     auto engine = open_engine();
     const auto once = collect(engine->submit(request(prose(*engine, 200), 8)));
     const auto again = collect(engine->submit(request(prose(*engine, 200), 8)));
     expect_same(again, once);
-    EXPECT_EQ(again.summary.timings.cached_n, 199u);
+    EXPECT_GE(again.summary.timings.cached_n, 199u);
 }
 
 TEST(Turns, each_of_eight_mixed_sequences_gives_the_bits_of_its_run_alone) {
