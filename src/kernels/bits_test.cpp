@@ -266,20 +266,20 @@ TEST_P(Bits, attention_of_a_row_does_not_depend_on_its_neighbours) {
 TEST_P(Bits, chunks_apart_merge_to_chunks_in_turn) {
     for (int repeat = 0; repeat < 50; ++repeat) {
         const Attention problem(rng, 3, 64);
-        Attention before = problem, turn = problem, apart = problem;
-        before.run(fast, before.k, before.v);
-        turn.m = before.m, turn.l = before.l, turn.o = before.o;
+        Attention first = problem, turn = problem, apart = problem;
+        first.run(fast, first.k, first.v);
+        turn.m = first.m, turn.l = first.l, turn.o = first.o;
         turn.run(fast, turn.k16, turn.v16);
         std::fill(apart.m.begin(), apart.m.end(), -std::numeric_limits<float>::infinity());
         std::fill(apart.l.begin(), apart.l.end(), 0.0f);
         std::fill(apart.o.begin(), apart.o.end(), 0.0f);
         apart.run(fast, apart.k16, apart.v16);
         for (uint32_t r = 0; r < 3; ++r) {
-            fast.merge_state(apart.m[r], apart.l[r], &apart.o[r * kMaxHeadDim], 64, &before.m[r],
-                             &before.l[r], &before.o[r * kMaxHeadDim]);
-            EXPECT_EQ(before.m[r], turn.m[r]);
-            EXPECT_EQ(before.l[r], turn.l[r]);
-            EXPECT_EQ(0, std::memcmp(&before.o[r * kMaxHeadDim], &turn.o[r * kMaxHeadDim], 4 * 64));
+            fast.merge_state(apart.m[r], apart.l[r], &apart.o[r * kMaxHeadDim], 64, &first.m[r],
+                             &first.l[r], &first.o[r * kMaxHeadDim]);
+            EXPECT_EQ(first.m[r], turn.m[r]);
+            EXPECT_EQ(first.l[r], turn.l[r]);
+            EXPECT_EQ(0, std::memcmp(&first.o[r * kMaxHeadDim], &turn.o[r * kMaxHeadDim], 4 * 64));
         }
     }
 }

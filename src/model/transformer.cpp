@@ -62,7 +62,11 @@ struct Transformer::Step {
 
     uint32_t n_rows() const { return static_cast<uint32_t>(batch.tokens.size()); }
     WorkerScratch& own() const { return s.workers[worker.index()]; }
-    void flag(uint32_t layer) const { s.bad_layer.store(layer + 1, std::memory_order_relaxed); }
+    // The first one stays: what follows it is only its consequence.
+    void flag(uint32_t layer) const {
+        uint32_t none = 0;
+        s.bad_layer.compare_exchange_strong(none, layer + 1, std::memory_order_relaxed);
+    }
 };
 
 Transformer::Transformer(ModelConfig config, ModelSpec spec, TransformerWeights weights,
