@@ -107,6 +107,7 @@ class Stream {
 
   private:
     friend class Engine;
+    friend class Session;
     struct State;
     explicit Stream(std::shared_ptr<State> state);
     std::shared_ptr<State> state_;
@@ -124,11 +125,19 @@ struct UsedSettings {
     uint32_t ubatch = 0, n_threads = 0, context = 0;
 };
 
+// The words of a model; each may be missing.
+struct ModelText {
+    std::unique_ptr<Tokenizer> tokenizer;
+    std::unique_ptr<ChatTemplate> chat_template;
+};
+
 class Engine {
   public:
     static Result<std::unique_ptr<Engine>> open(EngineOptions options);
-    // For tests and experiments: any Model, no text.
+    // For tests and experiments: any Model, with or without text.
     static Result<std::unique_ptr<Engine>> over(std::unique_ptr<Model> model,
+                                                EngineOptions options);
+    static Result<std::unique_ptr<Engine>> over(std::unique_ptr<Model> model, ModelText text,
                                                 EngineOptions options);
     ~Engine();
 
@@ -147,9 +156,56 @@ class Engine {
     Result<std::vector<TokenId>> encode_chat(const std::vector<ChatMessage>& messages) const;
 
   private:
+    friend class Session;
     struct Impl;
     explicit Engine(std::unique_ptr<Impl> impl);
+    Result<Stream> submit(GenerateRequest request, std::shared_ptr<Stream::State> state);
+    Result<MarkedText> render(const std::vector<ChatMessage>& messages) const;
     std::unique_ptr<Impl> impl_;
+};
+
+struct SessionStats {
+    uint32_t n_messages = 0;
+    uint32_t n_tokens = 0;       // of the conversation so far, as the engine has them
+    uint32_t n_kept_tokens = 0;  // of the last prompt, those that were not tokenised anew
+};
+
+// A conversation: messages, and beside them the exact ids of the prompt and of the answers as they
+// were picked, so that the next turn goes on from these and never tokenises an answer again.
+//
+// Threads one at a time.
+// Invariant an answer that was cancelled is kept as far as it came; a message that got no answer,
+// or
+//         an error, is not kept.
+class Session {
+  public:
+    explicit Session(Engine& engine) : engine_(&engine) {}
+
+    // Takes effect with the next turn. Empty: no system message.
+    void set_system(std::string text);
+    // The user's next message. What is under way is cancelled and kept first. `how.prompt` is
+    // filled in. Errors: as Engine::submit; no tokenizer or chat template -> unsupported.
+    Result<Stream> send(std::string text, GenerateRequest how = {});
+    void clear();  // all messages but the system's
+    // These wait for the end of what is under way (read or cancel the stream first).
+    const std::vector<ChatMessage>& messages();
+    SessionStats stats();
+
+  private:
+    // What the engine was given and gave, token by token, and the same as text.
+    struct Ledger {
+        std::vector<TokenId> ids;
+        std::string text;
+    };
+    void settle();
+    Result<std::vector<TokenId>> prompt_for(const std::vector<ChatMessage>& messages,
+                                            std::string& text);
+
+    Engine* engine_;
+    std::vector<ChatMessage> messages_;
+    Ledger ledger_;
+    uint32_t n_kept_tokens_ = 0;
+    std::shared_ptr<Stream::State> pending_;  // the last stream, until its answer is in messages_
 };
 
 }  // namespace kvik

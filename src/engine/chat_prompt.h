@@ -1,0 +1,22 @@
+// Chat prompts: messages -> rendered text -> ids, and the tokens that end a turn.
+#pragma once
+
+#include <vector>
+
+#include "kvik/kvik.h"
+
+namespace kvik {
+
+// With the tokenizer's own spelling of BOS and EOS.
+TemplateInputs template_inputs(const Tokenizer& tokenizer, std::vector<ChatMessage> messages);
+
+// Ids of a rendered prompt, with BOS where the tokenizer adds one and the text has none.
+std::vector<TokenId> encode_prompt(const Tokenizer& tokenizer, const MarkedText& text);
+
+// `text` from byte `begin` on.
+MarkedText text_from(const MarkedText& text, size_t begin);
+
+// eos, eot, and the control token that the template writes after an assistant's message.
+std::vector<TokenId> find_end_tokens(const Tokenizer* tokenizer, const ChatTemplate* chat_template);
+
+}  // namespace kvik

@@ -1,0 +1,136 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "engine/chat_prompt.h"
+#include "engine/engine_impl.h"
+#include "engine/request_check.h"
+
+namespace kvik {
+
+#ifdef NDEBUG
+static constexpr bool kIsDevBuild = false;
+#else
+static constexpr bool kIsDevBuild = true;
+#endif
+
+double steady_now_ms() {
+    using Ms = std::chrono::duration<double, std::milli>;
+    return Ms(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Result<std::unique_ptr<Engine::Impl>> Engine::Impl::open(EngineParts parts,
+                                                         const EngineOptions& options) {
+    KVIK_TRY(Settings settings, settle(options, parts.model->spec()));
+    std::unique_ptr<Impl> impl(new Impl(std::move(parts), settings));
+    impl->end_tokens =
+        find_end_tokens(impl->parts.tokenizer.get(), impl->parts.chat_template.get());
+    impl->used = {.isa = impl->parts.isa,
+                  .act = options.act.value_or(std::string(kDefaultAct)),
+                  .kv = std::string(kv_type_name(options.kv_type)),
+                  .ubatch = settings.ubatch,
+                  .n_threads = impl->parts.pool->n_threads(),
+                  .context = settings.context};
+    KVIK_TRY(impl->stepper, Stepper::open({.model = *impl->parts.model,
+                                           .pool = *impl->parts.pool,
+                                           .inbox = impl->inbox,
+                                           .now_ms = steady_now_ms,
+                                           .tokenizer = impl->parts.tokenizer.get(),
+                                           .end_tokens = impl->end_tokens},
+                                          impl->settings));
+    impl->thread = std::thread([engine = impl.get()] { engine->run(); });
+    return impl;
+}
+
+void Engine::Impl::run() {
+    while (!inbox.closed()) {
+        if (!stepper->step()) inbox.wait();
+        if (kIsDevBuild) stepper->check_invariants();
+    }
+    stepper->end_all();
+}
+
+Engine::Impl::~Impl() {
+    inbox.close();
+    if (thread.joinable()) thread.join();
+}
+
+Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Engine::~Engine() = default;
+
+Result<std::unique_ptr<Engine>> Engine::over(std::unique_ptr<Model> model, EngineOptions options) {
+    return over(std::move(model), {}, std::move(options));
+}
+
+Result<std::unique_ptr<Engine>> Engine::over(std::unique_ptr<Model> model, ModelText text,
+                                             EngineOptions options) {
+    EngineParts parts;
+    parts.pool = std::make_unique<ThreadPool>(std::max(1u, options.n_threads));
+    parts.model = std::move(model);
+    parts.tokenizer = std::move(text.tokenizer);
+    parts.chat_template = std::move(text.chat_template);
+    parts.isa = options.isa.value_or("");
+    KVIK_TRY(std::unique_ptr<Impl> impl, Impl::open(std::move(parts), options));
+    return std::unique_ptr<Engine>(new Engine(std::move(impl)));
+}
+
+const ModelSpec& Engine::model() const {
+    return impl_->parts.model->spec();
+}
+
+const Tokenizer* Engine::tokenizer() const {
+    return impl_->parts.tokenizer.get();
+}
+
+const ChatTemplate* Engine::chat_template() const {
+    return impl_->parts.chat_template.get();
+}
+
+const UsedSettings& Engine::used() const {
+    return impl_->used;
+}
+
+double Engine::load_ms() const {
+    return impl_->parts.load_ms;
+}
+
+CacheStats Engine::cache_stats() const {
+    return impl_->stepper->cache_stats();
+}
+
+Result<Stream> Engine::submit(GenerateRequest request) {
+    return submit(std::move(request), std::make_shared<Stream::State>());
+}
+
+Result<Stream> Engine::submit(GenerateRequest request, std::shared_ptr<Stream::State> state) {
+    KVIK_TRY_VOID(check_request(request, impl_->settings, model(), tokenizer()));
+    const Inbox::Pushed pushed = impl_->inbox.push(
+        {.request = std::move(request), .channel = state, .submitted_ms = steady_now_ms()});
+    if (pushed != Inbox::Pushed::in) {
+        return fail(ErrorKind::failed,
+                    fmt::format("{} requests wait already, no more are taken: try again later",
+                                impl_->inbox.capacity()));
+    }
+    return Stream(std::move(state));
+}
+
+Result<std::vector<TokenId>> Engine::encode_chat(const std::vector<ChatMessage>& messages) const {
+    KVIK_TRY(const MarkedText text, render(messages));
+    return encode_prompt(*tokenizer(), text);
+}
+
+Result<MarkedText> Engine::render(const std::vector<ChatMessage>& messages) const {
+    if (!tokenizer()) {
+        return fail(ErrorKind::unsupported, "the model has no tokenizer: give it ids (--ids)");
+    }
+    if (impl_->parts.template_error) return tl::unexpected<Error>(*impl_->parts.template_error);
+    if (!chat_template()) {
+        return fail(ErrorKind::unsupported,
+                    "the model has no chat template: give it a raw prompt (--raw)");
+    }
+    return chat_template()->render(template_inputs(*tokenizer(), messages));
+}
+
+}  // namespace kvik

@@ -1,0 +1,51 @@
+// Engine::Impl: what an engine owns, in the order in which it must live.
+//
+// Threads one engine thread steps; it sleeps in the inbox when there is nothing to do. Destroying
+//         the engine cancels what is under way and joins the thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "engine/inbox.h"
+#include "engine/settings.h"
+#include "engine/stepper.h"
+#include "kvik/kvik.h"
+
+namespace kvik {
+
+// A model with its words, however it was come by.
+struct EngineParts {
+    std::unique_ptr<ThreadPool> pool;
+    std::unique_ptr<Model> model;
+    std::unique_ptr<Tokenizer> tokenizer;         // null: no text
+    std::unique_ptr<ChatTemplate> chat_template;  // null: none
+    std::optional<Error> template_error;          // why a template that is there is not used
+    std::string isa;
+    double load_ms = 0;
+};
+
+double steady_now_ms();
+
+struct Engine::Impl {
+    static Result<std::unique_ptr<Impl>> open(EngineParts parts, const EngineOptions& options);
+    ~Impl();
+
+    EngineParts parts;
+    Settings settings;
+    UsedSettings used;
+    std::vector<TokenId> end_tokens;
+    Inbox inbox{kInboxCapacity};
+    std::unique_ptr<Stepper> stepper;
+    std::thread thread;
+
+  private:
+    Impl(EngineParts its_parts, const Settings& its_settings)
+        : parts(std::move(its_parts)), settings(its_settings) {}
+    void run();
+};
+
+}  // namespace kvik

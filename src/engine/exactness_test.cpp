@@ -1,0 +1,191 @@
+// The same request gives the same ids and the same logits hash whichever way it is computed. The
+// oracle knows no cache, batch or step: it asks the hash model for the logits of the tokens alone.
+#include <gtest/gtest.h>
+
+#include "engine/rig/requests.h"
+#include "engine/rig/step_rig.h"
+#include "testing/hash_model.h"
+
+namespace kvik {
+namespace {
+
+Expected oracle(const HashModel& model, const GenerateRequest& request) {
+    return oracle([&](std::span<const TokenId> tokens) { return model.cold_logits(tokens); },
+                  request);
+}
+
+EngineOptions options_of(uint32_t ubatch, uint32_t block_tokens, uint32_t n_blocks) {
+    return options_of(HashModel().spec().kv, ubatch, block_tokens, n_blocks);
+}
+
+void expect_same(const Told& told, const Expected& expected) {
+    EXPECT_FALSE(told.error.has_value());
+    EXPECT_EQ(told.ids, expected.ids);
+    EXPECT_EQ(told.summary.logits_sha256, expected.hash);
+}
+
+TEST(Exactness, holds_for_every_ubatch_and_block_size_cold_and_warm) {
+    const HashModel model;
+    Random random(1);
+    const GenerateRequest request = request_for(random_tokens(random, 150), 20);
+    const Expected expected = oracle(model, request);
+    for (const uint32_t ubatch : {1u, 7u, 33u, 512u}) {
+        for (const uint32_t block_tokens : {16u, 32u, 64u}) {
+            SCOPED_TRACE(::testing::Message() << "ubatch " << ubatch << ", block " << block_tokens);
+            StepRig rig(model, options_of(ubatch, block_tokens, 40));
+            const Told cold = rig.ask(request);
+            expect_same(cold, expected);
+            EXPECT_EQ(cold.summary.timings.cached_n, 0u);
+            const Told warm = rig.ask(request);
+            expect_same(warm, expected);
+            EXPECT_EQ(warm.summary.timings.cached_n, 150u);
+        }
+    }
+}
+
+// Prompt lengths around blocks and chunks, each cold, then extended, then cut.
+TEST(Exactness, holds_where_prefixes_end_around_a_block) {
+    const HashModel model;
+    Random random(2);
+    const std::vector<TokenId> tokens = random_tokens(random, 100);
+    for (uint32_t n = 1; n <= 66; n += n < 30 ? 7 : 1) {
+        SCOPED_TRACE(::testing::Message() << "prompt of " << n);
+        StepRig rig(model, options_of(33, 32, 40));
+        for (const uint32_t m : {n, n + 1, n + 17, n}) {
+            const GenerateRequest request = request_for({tokens.begin(), tokens.begin() + m}, 3, m);
+            expect_same(rig.ask(request), oracle(model, request));
+        }
+    }
+}
+
+TEST(Exactness, holds_beside_seven_others) {
+    const HashModel model;
+    Random random(3);
+    const std::vector<TokenId> shared = random_tokens(random, 40);
+    for (const uint32_t ubatch : {7u, 64u}) {
+        StepRig rig(model, options_of(ubatch, 16, 200));
+        std::vector<GenerateRequest> requests;
+        std::vector<std::shared_ptr<StreamChannel>> channels;
+        for (uint32_t i = 0; i < 8; ++i) {
+            std::vector<TokenId> prompt = i % 2 ? shared : random_tokens(random, 1 + 13 * i);
+            const std::vector<TokenId> rest = random_tokens(random, 3 * i);
+            prompt.insert(prompt.end(), rest.begin(), rest.end());
+            requests.push_back(request_for(prompt, 5 + 3 * i, i));
+            channels.push_back(rig.submit(requests.back()));
+        }
+        rig.run();
+        for (uint32_t i = 0; i < 8; ++i) {
+            SCOPED_TRACE(::testing::Message() << "request " << i << ", ubatch " << ubatch);
+            Told told;
+            listen(*channels[i], told);
+            expect_same(told, oracle(model, requests[i]));
+        }
+    }
+}
+
+TEST(Exactness, holds_with_an_eviction_for_every_prompt) {
+    const HashModel model;
+    Random random(4);
+    StepRig rig(model, options_of(32, 16, 8));
+    for (uint32_t i = 0; i < 12; ++i) {
+        const GenerateRequest request = request_for(random_tokens(random, 90), 20, i);
+        expect_same(rig.ask(request), oracle(model, request));
+    }
+    EXPECT_GT(rig.stepper().cache_stats().evicted_blocks, 20u);
+}
+
+TEST(Exactness, holds_when_sequences_are_preempted) {
+    const HashModel model;
+    Random random(5);
+    for (const CachePolicy cache : {CachePolicy::reuse, CachePolicy::off}) {
+        StepRig rig(model, options_of(32, 16, 8));
+        std::vector<GenerateRequest> requests;
+        std::vector<std::shared_ptr<StreamChannel>> channels;
+        for (uint32_t i = 0; i < 5; ++i) {
+            requests.push_back(request_for(random_tokens(random, 10 + i), 80, i));
+            requests.back().cache = cache;
+            channels.push_back(rig.submit(requests.back()));
+        }
+        rig.run();
+        for (uint32_t i = 0; i < 5; ++i) {
+            SCOPED_TRACE(::testing::Message() << "request " << i);
+            Told told;
+            listen(*channels[i], told);
+            expect_same(told, oracle(model, requests[i]));
+        }
+        EXPECT_GT(rig.stepper().counts().n_preemptions, 0u);
+    }
+}
+
+// Requests that share prefixes, arrive at any moment and are cancelled at any moment, under a
+// budget that makes them evict and preempt each other.
+class RandomTraffic {
+  public:
+    RandomTraffic(const HashModel& model, uint32_t seed) : model_(model), random_(seed) {
+        for (auto& stem : stems_) stem = random_tokens(random_, 20 + random_.below(40));
+        EngineOptions options =
+            options_of(1 + random_.below(50), 16 << random_.below(3), 12 + random_.below(12));
+        options.max_sequences = 1 + random_.below(6);
+        rig_ = std::make_unique<StepRig>(model, options);
+    }
+
+    void run() {
+        for (uint32_t i = 0; i < 25; ++i) {
+            if (random_.below(3) < 2) submit();
+            if (random_.below(4) == 0 && !asked_.empty()) {
+                asked_[random_.below(static_cast<uint32_t>(asked_.size()))].channel->cancel();
+            }
+            for (uint32_t n = random_.below(12); n > 0; --n) rig_->step();
+        }
+        rig_->run();
+        for (Asked& asked : asked_) check(asked);
+        EXPECT_EQ(rig_->stepper().n_jobs(), 0u);
+    }
+
+  private:
+    struct Asked {
+        GenerateRequest request;
+        std::shared_ptr<StreamChannel> channel;
+    };
+
+    void submit() {
+        std::vector<TokenId> prompt = stems_[random_.below(3)];
+        prompt.resize(1 + random_.below(static_cast<uint32_t>(prompt.size())));
+        if (random_.below(2)) {
+            const std::vector<TokenId> rest = random_tokens(random_, random_.below(30));
+            prompt.insert(prompt.end(), rest.begin(), rest.end());
+        }
+        GenerateRequest request = request_for(prompt, random_.below(60), random_.below(3));
+        request.cache = random_.below(5) ? CachePolicy::reuse : CachePolicy::off;
+        asked_.push_back({request, rig_->submit(request)});
+    }
+
+    void check(Asked& asked) {
+        Told told;
+        listen(*asked.channel, told);
+        ASSERT_TRUE(told.ended);
+        ASSERT_FALSE(told.error.has_value()) << told.error->message;
+        if (told.summary.reason == FinishReason::cancelled) {
+            asked.request.max_new_tokens = static_cast<uint32_t>(told.ids.size());
+        }
+        expect_same(told, oracle(model_, asked.request));
+    }
+
+    const HashModel& model_;
+    Random random_;
+    std::vector<TokenId> stems_[3];
+    std::unique_ptr<StepRig> rig_;
+    std::vector<Asked> asked_;
+};
+
+TEST(Exactness, holds_under_random_traffic_with_cancels) {
+    const HashModel model;
+    for (uint32_t seed = 100; seed < 160; ++seed) {
+        SCOPED_TRACE(::testing::Message() << "seed " << seed);
+        RandomTraffic(model, seed).run();
+        if (HasFatalFailure()) return;
+    }
+}
+
+}  // namespace
+}  // namespace kvik

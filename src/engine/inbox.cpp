@@ -1,0 +1,49 @@
+#include "engine/inbox.h"
+
+#include <utility>
+
+namespace kvik {
+
+Inbox::Pushed Inbox::push(Submission submission) {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return Pushed::closed;
+    if (waiting_.size() >= capacity_) return Pushed::full;
+    waiting_.push_back(std::move(submission));
+    arrived_.notify_one();
+    return Pushed::in;
+}
+
+void Inbox::close() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    arrived_.notify_one();
+}
+
+void Inbox::take(uint32_t n, std::vector<Submission>& taken, std::vector<Submission>& cancelled) {
+    const std::lock_guard lock(mutex_);
+    for (auto it = waiting_.begin(); it != waiting_.end();) {
+        if (it->channel->cancelled()) {
+            cancelled.push_back(std::move(*it));
+            it = waiting_.erase(it);
+        } else {
+            ++it;
+        }
+    }
+    for (; n > 0 && !waiting_.empty(); --n) {
+        taken.push_back(std::move(waiting_.front()));
+        waiting_.pop_front();
+    }
+}
+
+bool Inbox::wait() {
+    std::unique_lock lock(mutex_);
+    arrived_.wait(lock, [&] { return closed_ || !waiting_.empty(); });
+    return !waiting_.empty();
+}
+
+bool Inbox::closed() {
+    const std::lock_guard lock(mutex_);
+    return closed_;
+}
+
+}  // namespace kvik

@@ -1,0 +1,49 @@
+// Inbox: requests on their way to the engine thread, oldest first; the queue in front of the
+// engine, so that its capacity is what bounds the requests that wait.
+//
+// Threads any thread pushes; the engine thread takes.
+// Errors  a full inbox says so at once; nobody waits to get in.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "engine/stream_channel.h"
+#include "kvik/kvik.h"
+
+namespace kvik {
+
+struct Submission {
+    GenerateRequest request;
+    std::shared_ptr<StreamChannel> channel;
+    double submitted_ms = 0;
+};
+
+class Inbox {
+  public:
+    explicit Inbox(uint32_t capacity) : capacity_(capacity) {}
+
+    enum class Pushed : uint8_t { in, full, closed };
+    Pushed push(Submission submission);
+    void close();  // nothing more goes in; what is there can still be taken
+
+    // The oldest n requests, and, wherever they stand, those whose reader is gone.
+    void take(uint32_t n, std::vector<Submission>& taken, std::vector<Submission>& cancelled);
+    // Sleeps until there is something to take. False: closed, and there never will be.
+    bool wait();
+    bool closed();
+    uint32_t capacity() const { return capacity_; }
+
+  private:
+    const uint32_t capacity_;
+    std::mutex mutex_;
+    std::condition_variable arrived_;
+    std::deque<Submission> waiting_;
+    bool closed_ = false;
+};
+
+}  // namespace kvik

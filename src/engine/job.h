@@ -1,0 +1,53 @@
+// Job: one request under way: what it asked for, its sequence, what it has said and to whom.
+//
+// Owner   the Stepper; a job stays where it is.
+// Invariant a job that is not admitted holds no block.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/digest.h"
+#include "engine/answer.h"
+#include "engine/stream_channel.h"
+#include "kvik/kvik.h"
+#include "sched/sequence.h"
+
+namespace kvik {
+
+struct Job {
+    Job(Sequence its_sequence, Answer its_answer)
+        : sequence(std::move(its_sequence)), answer(std::move(its_answer)) {}
+
+    GenerateRequest request;  // its prompt has moved to the sequence
+    std::shared_ptr<StreamChannel> channel;
+    Sequence sequence;
+    Answer answer;
+    CachePolicy cache = CachePolicy::reuse;
+    std::optional<Sha256> hash;
+
+    bool is_admitted = false;         // it takes part in steps
+    uint32_t n_prompt_logits = 0;     // rows its callback has seen
+    std::optional<Error> error;       // it ends with this
+    std::optional<FinishReason> end;  // it ends
+    Summary summary;
+
+    double submitted_ms = 0;
+    std::optional<double> started_ms;     // its first step
+    std::optional<double> first_pick_ms;  // the prompt is computed
+    double last_pick_ms = 0;
+    uint32_t n_cached = 0;
+
+    bool wants_prompt_logits() const { return static_cast<bool>(request.on_prompt_logits); }
+    // The prompt is computed from its start if somebody wants to see all of its logits.
+    bool may_adopt() const { return cache == CachePolicy::reuse && !wants_prompt_logits(); }
+    WantLogits want_logits() const {
+        return wants_prompt_logits() && n_prompt_logits < sequence.n_prompt()
+                   ? WantLogits::of_every_token
+                   : WantLogits::of_last_token;
+    }
+    bool has_ended() const { return end || error; }
+};
+
+}  // namespace kvik

@@ -1,0 +1,61 @@
+// KvCache: pool, storage and prefix tree of one engine, and the few moves that concern them all.
+//
+// Owner   all KV memory; it outlives every Sequence made over it and stays where it is.
+// Threads the engine thread.
+// Cost    evicting is the tree's; find and publish are linear in the tokens.
+// Invariant a block is free, or in a sequence's table, or in the tree: check_invariants says so.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cache/block_pool.h"
+#include "cache/block_table.h"
+#include "cache/kv_storage.h"
+#include "cache/prefix_tree.h"
+#include "engine/settings.h"
+#include "sched/sequence.h"
+
+namespace kvik {
+
+class KvCache {
+  public:
+    static Result<std::unique_ptr<KvCache>> open(const Settings& settings);
+
+    BlockTable make_table(uint32_t max_tokens) { return {pool_, storage_, max_tokens}; }
+    KvView view() const { return storage_.view(); }
+    uint32_t n_blocks() const { return pool_.n_blocks(); }
+    uint32_t n_free() const { return pool_.n_free(); }
+    uint32_t block_tokens() const { return storage_.spec().block_tokens; }
+    uint64_t block_bytes() const { return storage_.spec().block_bytes(); }
+    PrefixStats stats() const { return tree_.stats(); }
+
+    // The longest cached prefix of `tokens` from which the last token's logits can be had: all of
+    // them if those logits are stored, else at least one less.
+    PrefixHit find(std::span<const TokenId> tokens) const;
+    uint32_t n_cached(std::span<const TokenId> tokens) const;  // however its logits
+    void adopt(Sequence& sequence, PrefixHit&& hit);
+
+    // Shares the KV of the sequence's first n tokens; blocks that were computed twice are freed.
+    void publish(Sequence& sequence, uint32_t n_tokens);
+    // Remembers the logits after the first n tokens, which are published.
+    void store_logits(const Sequence& sequence, uint32_t n_tokens, std::span<const float> logits);
+
+    uint32_t evict(uint32_t n_blocks) { return tree_.evict(n_blocks); }
+    uint32_t let_go_shared() { return tree_.let_go_shared(1); }
+
+    // n_held: blocks in all tables, each counted as often as it is held.
+    void check_invariants(uint64_t n_held) const;
+
+  private:
+    KvCache(KvStorage storage, const Settings& settings);
+
+    NamespaceKey ns_;
+    KvStorage storage_;
+    BlockPool pool_;
+    PrefixTree tree_;  // gives its blocks back before the pool dies
+};
+
+}  // namespace kvik

@@ -1,0 +1,48 @@
+// Engine::open: from a path to an engine that runs.
+#include <fmt/format.h>
+
+#include "engine/engine_impl.h"
+#include "kernels/select.h"
+#include "model/load.h"
+
+namespace kvik {
+
+static Result<Act> act_named(const std::string& name) {
+    if (name == "int8") return Act::int8;
+    if (name == "f32") return Act::f32;
+    return fail(ErrorKind::usage, fmt::format("KVIK_ACT '{}' is not int8 or f32", name));
+}
+
+Result<std::unique_ptr<Engine>> Engine::open(EngineOptions options) {
+    const double started_ms = steady_now_ms();
+    KVIK_TRY_VOID(check_options(options));
+    KVIK_TRY(const Act act, act_named(options.act.value_or(std::string(kDefaultAct))));
+    KVIK_TRY(const KernelTable* kernels, select_kernels(options.isa));
+    EngineParts parts;
+    parts.isa = kernels->name;
+    parts.pool =
+        std::make_unique<ThreadPool>(options.n_threads > 0 ? options.n_threads : usable_cores());
+    KVIK_TRY(LoadedModel loaded, load_model({.path = options.model_path,
+                                             .kernels = kernels,
+                                             .act = act,
+                                             .pool = parts.pool.get(),
+                                             .progress = options.progress}));
+    parts.model = std::move(loaded.model);
+    if (loaded.tokenizer) {
+        KVIK_TRY(parts.tokenizer, make_tokenizer(std::move(*loaded.tokenizer)));
+    }
+    if (loaded.chat_template) {
+        // Who sends raw prompts need not care that the template is a strange one.
+        Result<ChatTemplate> compiled = ChatTemplate::compile(std::move(*loaded.chat_template));
+        if (compiled) {
+            parts.chat_template = std::make_unique<ChatTemplate>(std::move(*compiled));
+        } else {
+            parts.template_error = std::move(compiled).error();
+        }
+    }
+    KVIK_TRY(std::unique_ptr<Impl> impl, Impl::open(std::move(parts), options));
+    impl->parts.load_ms = steady_now_ms() - started_ms;
+    return std::unique_ptr<Engine>(new Engine(std::move(impl)));
+}
+
+}  // namespace kvik

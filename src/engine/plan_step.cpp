@@ -1,0 +1,43 @@
+// Stepper: what the next step computes, and the room for it.
+#include "base/check.h"
+#include "engine/stepper.h"
+
+namespace kvik {
+
+// In the way of a plan: first what nobody needs, then what the tree alone wants to keep, then the
+// youngest sequence.
+void Stepper::plan() {
+    for (;;) {
+        running_.clear();
+        views_.clear();
+        for (auto& job : jobs_) {
+            if (!job->is_admitted) continue;
+            running_.push_back(job.get());
+            views_.push_back(job->sequence.view(job->want_logits()));
+        }
+        plan_step(views_,
+                  {.n_rows = settings_.ubatch,
+                   .n_logits_rows = settings_.n_logits_rows,
+                   .n_free_blocks = cache_->n_free(),
+                   .block_tokens = cache_->block_tokens()},
+                  plan_);
+        if (plan_.n_blocks_short == 0) break;
+        if (cache_->evict(plan_.n_blocks_short) > 0) continue;
+        if (!plan_.starved) break;
+        if (cache_->let_go_shared() > 0) continue;
+        if (!plan_.preempt) break;
+        preempt(*running_[*plan_.preempt]);
+    }
+    KVIK_CHECK(!plan_.rows.empty(), "while a request waits or runs, a step moves the oldest one");
+}
+
+// What it has computed stays in the tree for as long as there is room: it may find some of it
+// again.
+void Stepper::preempt(Job& job) {
+    ++counts_.n_preemptions;
+    if (job.cache == CachePolicy::reuse) cache_->publish(job.sequence, job.sequence.n_computed());
+    job.sequence.give_up();
+    job.is_admitted = false;
+}
+
+}  // namespace kvik

@@ -1,0 +1,68 @@
+#include "engine/request_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace kvik {
+
+static constexpr size_t kMostStops = 16;
+
+static Result<void> check_prompt(const GenerateRequest& request, uint32_t vocab_size) {
+    if (request.prompt.empty()) {
+        return fail(ErrorKind::usage, "the prompt is empty: give at least one token");
+    }
+    for (size_t i = 0; i < request.prompt.size(); ++i) {
+        const TokenId id = request.prompt[i];
+        if (id >= 0 && static_cast<uint32_t>(id) < vocab_size) continue;
+        return fail(ErrorKind::usage,
+                    fmt::format("prompt token {} is {}, the vocabulary has 0 .. {}", i, id,
+                                vocab_size - 1));
+    }
+    return {};
+}
+
+static Result<void> check_stops(const GenerateRequest& request, const Tokenizer* tokenizer) {
+    if (request.stop.empty()) return {};
+    if (!tokenizer) {
+        return fail(ErrorKind::unsupported,
+                    "stop strings need a tokenizer, and the model has none");
+    }
+    if (request.stop.size() > kMostStops) {
+        return fail(ErrorKind::usage, fmt::format("{} stop strings, at most {} are allowed",
+                                                  request.stop.size(), kMostStops));
+    }
+    if (std::any_of(request.stop.begin(), request.stop.end(),
+                    [](const std::string& stop) { return stop.empty(); })) {
+        return fail(ErrorKind::usage, "a stop string is empty");
+    }
+    return {};
+}
+
+static Result<void> check_length(const GenerateRequest& request, const Settings& settings) {
+    const uint64_t n_prompt = request.prompt.size();
+    if (n_prompt > settings.context) {
+        return fail(ErrorKind::context,
+                    fmt::format("prompt has {} tokens, context is {}: raise --ctx or shorten it",
+                                n_prompt, settings.context));
+    }
+    const uint64_t n_all = std::min<uint64_t>(n_prompt + request.max_new_tokens, settings.context);
+    const uint64_t n_kv = std::max(n_prompt, n_all - 1);  // the last token picked needs no KV
+    if (n_kv <= settings.capacity()) return {};
+    return fail(
+        ErrorKind::memory,
+        fmt::format("{} prompt tokens and up to {} more need {} bytes of KV, the cache has {}: "
+                    "raise --cache-ram, or lower -n or --ctx",
+                    n_prompt, n_all - n_prompt, n_kv * settings.kv.bytes_per_token(),
+                    settings.cache_bytes));
+}
+
+Result<void> check_request(const GenerateRequest& request, const Settings& settings,
+                           const ModelSpec& model, const Tokenizer* tokenizer) {
+    KVIK_TRY_VOID(check_prompt(request, model.vocab_size));
+    KVIK_TRY_VOID(validate(request.sampling, model.vocab_size));
+    KVIK_TRY_VOID(check_stops(request, tokenizer));
+    return check_length(request, settings);
+}
+
+}  // namespace kvik

@@ -1,0 +1,87 @@
+#include "engine/settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernels/numerics.h"
+#include "sched/scheduler.h"
+
+namespace kvik {
+
+static constexpr uint64_t kLogitsBytes = 32ull << 20;
+static constexpr uint32_t kLogitsRows = 64;
+
+std::string_view kv_type_name(KvType type) {
+    return type == KvType::f16 ? "f16" : "f32";
+}
+
+static tl::unexpected<Error> out_of_range(std::string_view flag, uint64_t value, uint64_t least,
+                                          uint64_t most) {
+    return fail(ErrorKind::usage,
+                fmt::format("{} {} is not in {} .. {}", flag, value, least, most));
+}
+
+Result<void> check_options(const EngineOptions& options) {
+    if (options.ubatch < 1 || options.ubatch > kMostRows) {
+        return out_of_range("--ubatch", options.ubatch, 1, kMostRows);
+    }
+    if (options.n_threads > kMostThreads) {
+        return out_of_range("--threads", options.n_threads, 0, kMostThreads);
+    }
+    if (options.max_sequences < 1 || options.max_sequences > kMostSequences) {
+        return out_of_range("max_sequences", options.max_sequences, 1, kMostSequences);
+    }
+    const uint32_t b = options.block_tokens;
+    if (b != 16 && b != 32 && b != 64) {
+        return fail(ErrorKind::usage, fmt::format("--block {} is not 16, 32 or 64", b));
+    }
+    return {};
+}
+
+// As many as 32 MiB hold, at most 64; but one for every sequence.
+static uint32_t logits_rows(uint32_t vocab_size, uint32_t max_sequences) {
+    const uint64_t row_bytes = std::max<uint64_t>(1, vocab_size) * sizeof(float);
+    const uint64_t n_rows = std::clamp<uint64_t>(kLogitsBytes / row_bytes, 1, kLogitsRows);
+    return std::max(static_cast<uint32_t>(n_rows), max_sequences);
+}
+
+ScratchLimits Settings::scratch_limits() const {
+    return {.n_rows = most_rows(ubatch, max_sequences),
+            .n_logits_rows = n_logits_rows,
+            .context_length = context};
+}
+
+Result<Settings> settle(const EngineOptions& options, const ModelSpec& model) {
+    KVIK_TRY_VOID(check_options(options));
+    if (options.context > model.context_length) {
+        return out_of_range("--ctx", options.context, 1, model.context_length);
+    }
+    Settings s;
+    s.kv = model.kv;
+    s.kv.type = options.kv_type;
+    s.kv.block_tokens = options.block_tokens;
+    KVIK_TRY(s.budget, plan_cache(s.kv, options.cache_bytes));
+    s.cache_bytes = options.cache_bytes;
+    if (s.capacity() < kLeastTokens) {
+        return fail(ErrorKind::memory,
+                    fmt::format("KV cache of {} bytes holds {} tokens, the least is {}: raise "
+                                "--cache-ram",
+                                options.cache_bytes, s.capacity(), kLeastTokens));
+    }
+    // Unless asked for, a context is never longer than what the budget holds.
+    const uint64_t automatic =
+        std::min<uint64_t>({model.context_length, kDefaultContext, s.capacity()});
+    s.context = options.context > 0 ? options.context : static_cast<uint32_t>(automatic);
+    s.ubatch = options.ubatch;
+    s.max_sequences = options.max_sequences;
+    s.n_logits_rows = logits_rows(model.vocab_size, options.max_sequences);
+    s.cache = options.cache;
+    s.ns = namespace_key({model.fingerprint, fmt::format("kv={}", kv_type_name(s.kv.type)),
+                          fmt::format("act={}", options.act.value_or(std::string(kDefaultAct))),
+                          fmt::format("block={}", s.kv.block_tokens),
+                          fmt::format("numerics={}", numerics::kRevision)});
+    return s;
+}
+
+}  // namespace kvik

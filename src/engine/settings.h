@@ -1,0 +1,48 @@
+// Settings: what an engine runs with, once the options met the model and the budget.
+//
+// Errors  an option out of its range: usage, naming flag, value and range. A budget that cannot
+// hold
+//         kLeastTokens of one sequence: memory.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "cache/cache_budget.h"
+#include "cache/namespace_key.h"
+#include "cache/spec.h"
+#include "kvik/kvik.h"
+#include "model/model.h"
+
+namespace kvik {
+
+inline constexpr uint32_t kDefaultContext = 8192;
+inline constexpr uint32_t kLeastTokens = 64;
+inline constexpr uint32_t kMostSequences = 256;
+inline constexpr uint32_t kMostThreads = 1024;
+inline constexpr uint32_t kMostRows = 8192;  // of a step
+inline constexpr uint32_t kInboxCapacity = 256;
+inline constexpr std::string_view kDefaultAct = "int8";
+
+struct Settings {
+    KvSpec kv;  // the model's, with type and block size
+    CacheBudget budget;
+    uint64_t cache_bytes = 0;
+    uint32_t context = 0;
+    uint32_t ubatch = 0;
+    uint32_t max_sequences = 0;
+    uint32_t n_logits_rows = 0;  // most in one step
+    CachePolicy cache = CachePolicy::reuse;
+    NamespaceKey ns;
+
+    // Tokens whose KV the whole budget holds.
+    uint64_t capacity() const { return static_cast<uint64_t>(budget.n_blocks) * kv.block_tokens; }
+    ScratchLimits scratch_limits() const;
+};
+
+Result<void> check_options(const EngineOptions& options);  // all that needs no model
+Result<Settings> settle(const EngineOptions& options, const ModelSpec& model);
+
+std::string_view kv_type_name(KvType type);
+
+}  // namespace kvik

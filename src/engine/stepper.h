@@ -1,0 +1,111 @@
+// Stepper: the step loop of an engine, without its thread. One step: take from the inbox, admit,
+// plan, forward, commit, pick tokens, publish, end what has ended.
+//
+// Owner   the KV cache, the jobs and all memory of a step; borrows model, tokenizer and inbox.
+// Threads step, end_all and check_invariants are one thread's; cache_stats may be called from any.
+// Cost    a step that only decodes allocates nothing of its own; delivering events may
+//         (stream_channel.h), a request's start and end do.
+// Invariant while a request waits or runs, a step moves the oldest. A cancelled one ends in the
+// next
+//         step.
+// Errors  a forward that fails is run again for each sequence alone: only those that fail end.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/batch_buffer.h"
+#include "engine/block_census.h"
+#include "engine/inbox.h"
+#include "engine/job.h"
+#include "engine/kv_cache.h"
+#include "engine/settings.h"
+#include "sample/sampler.h"
+#include "sched/step_plan.h"
+
+namespace kvik {
+
+struct StepperParts {
+    const Model& model;
+    ThreadPool& pool;
+    Inbox& inbox;
+    std::function<double()> now_ms;
+    const Tokenizer* tokenizer = nullptr;
+    std::vector<TokenId> end_tokens;
+};
+
+struct StepCounts {
+    uint64_t n_steps = 0;
+    uint64_t n_rows = 0;        // computed, of prompts and streams
+    uint64_t n_hit_tokens = 0;  // adopted instead
+    uint64_t n_preemptions = 0;
+};
+
+class Stepper {
+  public:
+    static Result<std::unique_ptr<Stepper>> open(StepperParts parts, const Settings& settings);
+
+    bool step();     // false: nothing waits and nothing runs
+    void end_all();  // everything under way and in the inbox is cancelled
+
+    CacheStats cache_stats() const;
+    const StepCounts& counts() const { return counts_; }
+    size_t n_jobs() const { return jobs_.size(); }
+    void check_invariants() const;
+
+  private:
+    Stepper(StepperParts parts, const Settings& settings, std::unique_ptr<KvCache> cache,
+            std::unique_ptr<Scratch> scratch);
+
+    // stepper.cpp
+    void take();
+    std::unique_ptr<Job> make_job(Submission submission);
+    void end_cancelled();
+    void sweep();
+    void release(Job& job);
+    void note_stats();
+    // admission.cpp
+    void admit();
+    bool admit(Job& job);
+    bool waits_for_twin(const Job& job);
+    bool fits(const Job& job, const PrefixHit& hit);
+    // plan_step.cpp
+    void plan();
+    void preempt(Job& job);
+    // compute.cpp
+    void compute();
+    void forward_alone(std::span<const PlannedRows> rows);
+    void take_logits(Job& job, const PlannedRows& rows, std::span<const float> logits);
+    void pick(Job& job, std::span<const float> row);
+
+    std::span<float> logits_rows(uint64_t first, uint64_t n) {
+        return {logits_.get() + first * vocab_size_, n * vocab_size_};
+    }
+
+    StepperParts parts_;
+    Settings settings_;
+    uint32_t vocab_size_;
+    std::unique_ptr<KvCache> cache_;
+    std::unique_ptr<Scratch> scratch_;
+    std::vector<std::unique_ptr<Job>> jobs_;  // by arrival, at most max_sequences
+
+    std::vector<Submission> taken_, gone_;
+    std::vector<Job*> running_;  // what views_ and plan_ speak of
+    std::vector<SequenceView> views_;
+    StepPlan plan_;
+    BatchBuffer batch_;
+    std::unique_ptr<float[]> logits_;  // [n_logits_rows, vocab_size]
+    SampleScratch sample_scratch_;
+    BlockCensus census_;
+
+    StepCounts counts_;
+    mutable std::mutex stats_mutex_;
+    CacheStats stats_;
+};
+
+}  // namespace kvik

@@ -1,0 +1,334 @@
+// What one step does, and what it leaves alone.
+#include "engine/stepper.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/rig/requests.h"
+#include "engine/rig/step_rig.h"
+#include "sample/logprob.h"
+#include "testing/hash_model.h"
+
+namespace kvik {
+namespace {
+
+class StepperTest : public ::testing::Test {
+  protected:
+    EngineOptions options(uint32_t ubatch = 64, uint32_t n_blocks = 200) {
+        return options_of(model_.spec().kv, ubatch, 16, n_blocks);
+    }
+    std::vector<TokenId> tokens(uint32_t n) { return random_tokens(random_, n); }
+    Expected expected(const GenerateRequest& request) {
+        return oracle([&](std::span<const TokenId> t) { return model_.cold_logits(t); }, request);
+    }
+    static Told told_by(StreamChannel& channel) {
+        Told told;
+        listen(channel, told);
+        return told;
+    }
+
+    HashModel model_;
+    Random random_{1};
+};
+
+TEST_F(StepperTest, computes_nothing_of_a_prompt_it_has_seen) {
+    StepRig rig(model_, options());
+    const std::vector<TokenId> prompt = tokens(77);
+    rig.ask(request_for(prompt, 1));
+    EXPECT_EQ(model_.n_rows_computed(), 77u);
+    const Told again = rig.ask(request_for(prompt, 1));
+    EXPECT_EQ(model_.n_rows_computed(), 77u);
+    EXPECT_EQ(again.summary.timings.cached_n, 77u);
+    EXPECT_EQ(again.ids.size(), 1u);
+    rig.ask(request_for(prompt, 5));
+    EXPECT_EQ(model_.n_rows_computed(), 77u + 4);
+}
+
+TEST_F(StepperTest, computes_one_token_of_a_cached_prompt_whose_logits_it_lacks) {
+    StepRig rig(model_, options());
+    std::vector<TokenId> prompt = tokens(77);
+    rig.ask(request_for(prompt, 1));
+    prompt.resize(50);
+    const GenerateRequest shorter = request_for(prompt, 1);
+    const Told told = rig.ask(shorter);
+    EXPECT_EQ(model_.n_rows_computed(), 78u);
+    EXPECT_EQ(told.summary.timings.cached_n, 49u);
+    EXPECT_EQ(told.ids, expected(shorter).ids);
+}
+
+TEST_F(StepperTest, goes_on_from_an_answer_as_from_a_prompt) {
+    StepRig rig(model_, options());
+    const std::vector<TokenId> prompt = tokens(30);
+    const Told first = rig.ask(request_for(prompt, 20));
+    // The last token picked has no KV yet; the new turn's three follow it.
+    const Told second = rig.ask(request_for(joined(joined(prompt, first.ids), tokens(3)), 1));
+    EXPECT_EQ(second.summary.timings.cached_n, 30u + 19);
+    EXPECT_EQ(second.summary.timings.prompt_n, 30u + 20 + 3);
+}
+
+TEST_F(StepperTest, neither_finds_nor_publishes_where_the_cache_is_off) {
+    for (const bool whole_engine : {false, true}) {
+        EngineOptions o = options();
+        o.cache = whole_engine ? CachePolicy::off : CachePolicy::reuse;
+        StepRig rig(model_, o);
+        GenerateRequest request = request_for(tokens(40), 3);
+        if (!whole_engine) request.cache = CachePolicy::off;
+        rig.ask(request);
+        EXPECT_EQ(rig.ask(request).summary.timings.cached_n, 0u);
+        EXPECT_EQ(rig.stepper().cache_stats().cached_tokens, 0u);
+        EXPECT_EQ(rig.n_used_blocks(), 0u);
+    }
+}
+
+// ---- twins ----
+
+TEST_F(StepperTest, computes_a_prefix_once_for_twins_that_arrive_together) {
+    StepRig rig(model_, options());
+    const std::vector<TokenId> shared = tokens(100);
+    std::vector<GenerateRequest> requests;
+    std::vector<std::shared_ptr<StreamChannel>> channels;
+    for (uint32_t i = 0; i < 5; ++i) {
+        requests.push_back(request_for(joined(shared, tokens(3)), 1, i));
+        channels.push_back(rig.submit(requests.back()));
+    }
+    rig.run();
+    EXPECT_EQ(model_.n_rows_computed(), 100u + 5 * 3);
+    for (uint32_t i = 0; i < 5; ++i) {
+        EXPECT_EQ(told_by(*channels[i]).ids, expected(requests[i]).ids) << i;
+    }
+}
+
+TEST_F(StepperTest, computes_the_prompt_of_n_answers_once) {
+    StepRig rig(model_, options());
+    const std::vector<TokenId> prompt = tokens(100);
+    for (uint32_t i = 0; i < 8; ++i) rig.submit(request_for(prompt, 4, i));
+    rig.run();
+    EXPECT_EQ(model_.n_rows_computed(), 100u + 8 * 3);
+}
+
+TEST_F(StepperTest, shares_a_prefix_with_a_twin_that_is_still_busy_with_its_own_prompt) {
+    StepRig rig(model_, options(16));
+    const std::vector<TokenId> shared = tokens(40);
+    const auto leader = rig.submit(request_for(joined(shared, tokens(400)), 1));
+    const auto twin = rig.submit(request_for(joined(shared, tokens(1)), 1));
+    Told of_leader, of_twin;
+    while (!of_twin.ended) {
+        ASSERT_TRUE(rig.step());
+        listen(*leader, of_leader);
+        listen(*twin, of_twin);
+    }
+    EXPECT_FALSE(of_leader.ended);
+    EXPECT_EQ(of_twin.summary.timings.cached_n, 40u);
+    rig.run();
+    EXPECT_EQ(model_.n_rows_computed(), 40u + 400 + 1);
+}
+
+TEST_F(StepperTest, lets_others_pass_a_twin_that_waits) {
+    StepRig rig(model_, options(16));
+    const std::vector<TokenId> shared = tokens(200);
+    rig.submit(request_for(shared, 1));
+    rig.submit(request_for(shared, 1));
+    const auto other = rig.submit(request_for(tokens(1), 2));
+    Told told;
+    for (int i = 0; i < 2; ++i) rig.step();
+    listen(*other, told);
+    EXPECT_EQ(told.ids.size(), 2u);
+}
+
+// ---- fairness ----
+
+TEST_F(StepperTest, gives_running_streams_a_token_every_step_while_a_long_prompt_is_computed) {
+    StepRig rig(model_, options(16));
+    std::vector<std::shared_ptr<StreamChannel>> streams;
+    for (int i = 0; i < 4; ++i) streams.push_back(rig.submit(request_for(tokens(3), 60)));
+    rig.step();
+    const auto prompt = rig.submit(request_for(tokens(400), 1));
+    for (size_t step = 0; step < 30; ++step) {
+        for (const auto& stream : streams) {
+            EXPECT_EQ(told_by(*stream).ids.size(), 1u) << "step " << step;
+        }
+        rig.step();
+    }
+    rig.run();
+    EXPECT_EQ(told_by(*prompt).ids.size(), 1u);
+}
+
+TEST_F(StepperTest, runs_at_most_max_sequences_and_takes_the_rest_in_order) {
+    EngineOptions o = options();
+    o.max_sequences = 2;
+    StepRig rig(model_, o);
+    std::vector<std::shared_ptr<StreamChannel>> channels;
+    for (int i = 0; i < 5; ++i) channels.push_back(rig.submit(request_for(tokens(4), 3)));
+    std::vector<size_t> ended;
+    std::vector<Told> told(5);
+    while (rig.step()) {
+        EXPECT_LE(rig.stepper().n_jobs(), 2u);
+        for (size_t i = 0; i < 5; ++i) {
+            if (told[i].ended) continue;
+            listen(*channels[i], told[i]);
+            if (told[i].ended) ended.push_back(i);
+        }
+    }
+    EXPECT_EQ(ended, (std::vector<size_t>{0, 1, 2, 3, 4}));
+}
+
+// ---- ends ----
+
+TEST_F(StepperTest, ends_a_cancelled_request_in_the_next_step_wherever_it_is) {
+    EngineOptions o = options(16);
+    o.max_sequences = 2;
+    StepRig rig(model_, o);
+    const auto decoding = rig.submit(request_for(tokens(3), 100));
+    const auto prefilling = rig.submit(request_for(tokens(300), 100));
+    const auto queued = rig.submit(request_for(tokens(3), 100));
+    const auto kept = rig.submit(request_for(tokens(3), 3));
+    for (int i = 0; i < 3; ++i) rig.step();
+    for (const auto& channel : {decoding, prefilling, queued}) channel->cancel();
+    rig.step();
+    for (const auto& channel : {decoding, prefilling, queued}) {
+        const Told told = told_by(*channel);
+        EXPECT_TRUE(told.ended);
+        EXPECT_EQ(told.summary.reason, FinishReason::cancelled);
+    }
+    rig.run();
+    EXPECT_EQ(told_by(*kept).ids.size(), 3u);
+}
+
+TEST_F(StepperTest, keeps_what_a_cancelled_prompt_had_computed) {
+    StepRig rig(model_, options(16));
+    const std::vector<TokenId> prompt = tokens(300);
+    const auto channel = rig.submit(request_for(prompt, 1));
+    for (int i = 0; i < 4; ++i) rig.step();
+    channel->cancel();
+    rig.run();
+    EXPECT_EQ(rig.ask(request_for(prompt, 1)).summary.timings.cached_n, 64u);
+}
+
+TEST_F(StepperTest, stops_at_an_end_token_without_emitting_it) {
+    GenerateRequest request = request_for(tokens(20), 8);
+    const Expected all = expected(request);
+    request.max_new_tokens = 4;
+    const Expected cut = expected(request);
+    ASSERT_EQ(std::count(cut.ids.begin(), cut.ids.end(), all.ids[4]), 0);
+    request.max_new_tokens = 8;
+    StepRig rig(model_, options(), {.end_tokens = {all.ids[4]}});
+    const Told told = rig.ask(request);
+    EXPECT_EQ(told.ids, cut.ids);
+    EXPECT_EQ(told.summary.logits_sha256, cut.hash);
+    EXPECT_EQ(told.summary.reason, FinishReason::stop);
+    request.end_tokens = EndTokens::ignore;
+    EXPECT_EQ(rig.ask(request).ids, all.ids);
+}
+
+TEST_F(StepperTest, computes_the_prompt_and_no_token_when_none_is_wanted) {
+    StepRig rig(model_, options());
+    const std::vector<TokenId> prompt = tokens(20);
+    const Told told = rig.ask(request_for(prompt, 0));
+    EXPECT_TRUE(told.ids.empty());
+    EXPECT_EQ(told.summary.reason, FinishReason::length);
+    EXPECT_EQ(told.summary.timings.decode_n, 0u);
+    EXPECT_EQ(rig.ask(request_for(prompt, 1)).summary.timings.cached_n, 20u);
+}
+
+TEST_F(StepperTest, ends_with_length_where_the_context_ends) {
+    EngineOptions o = options();
+    o.context = 50;
+    StepRig rig(model_, o);
+    const Told told = rig.ask(request_for(tokens(40), UINT32_MAX));
+    EXPECT_EQ(told.ids.size(), 10u);
+    EXPECT_EQ(told.summary.reason, FinishReason::length);
+    const Told full = rig.ask(request_for(tokens(50), UINT32_MAX));
+    EXPECT_EQ(full.ids.size(), 0u);
+    EXPECT_EQ(full.summary.reason, FinishReason::length);
+}
+
+TEST_F(StepperTest, lets_one_sequence_use_every_block_there_is) {
+    StepRig rig(model_, options(64, 8));
+    const auto n_all = static_cast<uint32_t>(rig.settings().capacity());
+    GenerateRequest request = request_for(tokens(20), n_all - 20);
+    rig.ask(request_for(tokens(60), 9));  // something to evict
+    rig.ask(request);
+    const Told warm = rig.ask(request);
+    EXPECT_EQ(warm.ids, expected(request).ids);
+}
+
+// ---- what callers may see ----
+
+TEST_F(StepperTest, tells_the_logprob_of_the_raw_distribution) {
+    StepRig rig(model_, options());
+    GenerateRequest request = request_for(tokens(20), 3);
+    request.want_logprobs = true;
+    const Told told = rig.ask(request);
+    std::vector<TokenId> so_far = request.prompt;
+    for (size_t i = 0; i < 3; ++i) {
+        const std::vector<float> row = model_.cold_logits(so_far);
+        EXPECT_EQ(told.logprobs[i], static_cast<float>(log_softmax_at(row, told.ids[i])));
+        so_far.push_back(told.ids[i]);
+    }
+}
+
+TEST_F(StepperTest, shows_every_row_of_the_prompts_logits_once_in_order) {
+    EngineOptions o = options(64, 8);
+    o.max_sequences = 3;
+    StepRig rig(model_, o);
+    const std::vector<TokenId> prompt = tokens(90);
+    rig.ask(request_for(prompt, 2));  // cached, and computed again all the same
+    uint32_t n_seen = 0;
+    GenerateRequest request = request_for(prompt, 2);
+    request.on_prompt_logits = [&](uint32_t position, std::span<const float> row) {
+        EXPECT_EQ(position, n_seen++);
+        const std::vector<float> cold = model_.cold_logits(std::span(prompt).first(n_seen));
+        EXPECT_TRUE(std::equal(row.begin(), row.end(), cold.begin(), cold.end()));
+    };
+    rig.submit(request_for(tokens(30), 60));  // is older, and takes its blocks
+    const auto channel = rig.submit(request);
+    rig.run();
+    EXPECT_EQ(n_seen, 90u);
+    EXPECT_EQ(told_by(*channel).ids, expected(request).ids);
+    EXPECT_GT(rig.stepper().counts().n_preemptions, 0u);
+}
+
+// ---- failures ----
+
+// Fails a batch that holds a certain token.
+class FragileModel final : public Model {
+  public:
+    FragileModel(const HashModel& model, TokenId poison) : model_(model), poison_(poison) {}
+    const ModelSpec& spec() const override { return model_.spec(); }
+    Result<std::unique_ptr<Scratch>> make_scratch(const ScratchLimits& limits,
+                                                  ThreadPool& pool) const override {
+        return model_.make_scratch(limits, pool);
+    }
+    Result<void> forward(const Batch& batch, const KvView& kv, Scratch& scratch,
+                         std::span<float> logits) const override {
+        for (const TokenId token : batch.tokens) {
+            if (token == poison_) return fail(ErrorKind::failed, "layer 3: not a number");
+        }
+        return model_.forward(batch, kv, scratch, logits);
+    }
+
+  private:
+    const HashModel& model_;
+    TokenId poison_;
+};
+
+TEST_F(StepperTest, ends_only_the_sequence_whose_forward_fails) {
+    GenerateRequest good = request_for({1, 2, 3}, 6);
+    const Expected right = expected(good);
+    TokenId poison = 0;
+    while (std::count(right.ids.begin(), right.ids.end(), poison) || (poison >= 1 && poison <= 3)) {
+        ++poison;
+    }
+    const FragileModel model(model_, poison);
+    StepRig rig(model, options());
+    const auto healthy = rig.submit(good);
+    const auto ill = rig.submit(request_for({4, 5, poison}, 6));
+    rig.run();
+    EXPECT_EQ(told_by(*healthy).ids, right.ids);
+    const Told told = told_by(*ill);
+    ASSERT_TRUE(told.error.has_value());
+    EXPECT_EQ(told.error->message, "layer 3: not a number");
+    EXPECT_EQ(rig.n_used_blocks(), 1u);  // the healthy one's
+}
+
+}  // namespace
+}  // namespace kvik

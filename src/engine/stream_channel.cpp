@@ -1,0 +1,71 @@
+#include "engine/stream_channel.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace kvik {
+
+StreamChannel::StreamChannel() {
+    events_.reserve(64);
+}
+
+void StreamChannel::keep_transcript() {
+    transcript_.emplace();
+}
+
+void StreamChannel::deliver(TokenEvent event) {
+    const std::lock_guard lock(mutex_);
+    KVIK_CHECK(!ended_, "nothing is delivered after the end");
+    if (transcript_) {
+        transcript_->ids.push_back(event.id);
+        transcript_->text += event.text;
+    }
+    if (n_read_ == events_.size()) {
+        events_.clear();
+        n_read_ = 0;
+    }
+    events_.push_back(std::move(event));
+    arrived_.notify_all();
+}
+
+void StreamChannel::end(Summary summary, std::string tail) {
+    const std::lock_guard lock(mutex_);
+    KVIK_CHECK(!ended_, "a stream ends once");
+    if (transcript_) transcript_->text += tail;
+    summary_ = std::move(summary);
+    tail_ = std::move(tail);
+    ended_ = true;
+    arrived_.notify_all();
+}
+
+void StreamChannel::end_with(Error error) {
+    const std::lock_guard lock(mutex_);
+    KVIK_CHECK(!ended_, "a stream ends once");
+    error_ = std::move(error);
+    ended_ = true;
+    arrived_.notify_all();
+}
+
+Result<std::optional<TokenEvent>> StreamChannel::next(std::chrono::milliseconds wait) {
+    std::unique_lock lock(mutex_);
+    const auto something = [&] { return ended_ || n_read_ < events_.size(); };
+    timed_out_ = !arrived_.wait_for(lock, wait, something);
+    if (timed_out_) {
+        return fail(ErrorKind::failed, fmt::format("no token within {} ms", wait.count()));
+    }
+    if (n_read_ < events_.size()) return std::optional(std::move(events_[n_read_++]));
+    if (error_) return tl::unexpected<Error>(*error_);
+    return std::optional<TokenEvent>();
+}
+
+std::optional<Transcript> StreamChannel::transcript() {
+    std::unique_lock lock(mutex_);
+    arrived_.wait(lock, [&] { return ended_; });
+    if (error_) return std::nullopt;
+    return transcript_;
+}
+
+}  // namespace kvik
