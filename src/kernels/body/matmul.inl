@@ -14,6 +14,7 @@ struct Q4_1 {
     static constexpr unsigned kZeroShift = 0;
     static constexpr uint32_t kScaleAt = 256, kMinAt = 288;
     static void load(const uint8_t* group, int half, Simd::I* w) {
+#pragma GCC unroll 4
         for (int j = 0; j < 4; ++j) {
             const Simd::I v = Simd::iload(group + 64 * j + 4 * Simd::kLanes * half);
             w[j] = Simd::low_nibbles(v);
@@ -28,6 +29,7 @@ struct Q8_0 {
     static constexpr unsigned kZeroShift = 7;
     static constexpr uint32_t kScaleAt = 512, kMinAt = 0;
     static void load(const uint8_t* group, int half, Simd::I* w) {
+#pragma GCC unroll 8
         for (int j = 0; j < 8; ++j) w[j] = Simd::iload(group + 64 * j + 4 * Simd::kLanes * half);
     }
 };
@@ -48,6 +50,7 @@ void direct_cols(const uint8_t* tile, uint32_t n_groups, QuantPanel panel, uint3
         const int32_t* nsum = panel.nsum + c0;
         for (uint32_t g = 0; g < n_groups; ++g) {
             if (half == 0)
+#pragma GCC unroll 16
                 for (uint32_t at = 0; at < W::kBytes; at += 64)
                     Simd::prefetch(group + kPrefetchBytes + at);
             Simd::I w[8];
@@ -107,6 +110,7 @@ void unpack(const uint8_t* tile, uint32_t n_groups, UnpackedGroup* groups) {
             Simd::I w[8];
             W::load(tile, half, w);
             const int lane = Simd::kLanes * half;
+#pragma GCC unroll 8
             for (int j = 0; j < 8; ++j) Simd::istore(groups[g].w + 64 * j + 4 * lane, w[j]);
             Simd::store(groups[g].scale + lane, Simd::load_half(tile + W::kScaleAt + 2 * lane));
             Simd::store(groups[g].min + lane, W::kMin ? Simd::load_half(tile + W::kMinAt + 2 * lane)
@@ -116,6 +120,7 @@ void unpack(const uint8_t* tile, uint32_t n_groups, UnpackedGroup* groups) {
 
 template <class W, int kByte>
 void decode_bytes(const Simd::I* w, Simd::F scale, Simd::F min, float* out) {
+#pragma GCC unroll 8
     for (int j = 0; j < 8; ++j) {
         Simd::F v = Simd::byte_to_float<kByte>(w[j]);
         if constexpr (W::kZeroShift != 0)

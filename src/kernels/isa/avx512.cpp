@@ -1,4 +1,5 @@
-// The kernels for avx512: the vocabulary, then the bodies over it, then the table. The order matters.
+// The kernels for avx512: the vocabulary, then the bodies over it, then the table. The order
+// matters.
 // clang-format off
 #include "kernels/simd/avx512.h"
 #include "kernels/numerics.h"
