@@ -19,8 +19,8 @@ constexpr const char* kTemplate =
 std::vector<std::string> pieces() {
     std::vector<std::string> all = {"<|s|>", "<|e|>", ":"};
     for (char c = 'a'; c <= 'z'; ++c) all.emplace_back(1, c);
-    for (char c = 'a'; c <= 'e'; ++c) {
-        for (char d = 'a'; d <= 'e'; ++d) all.push_back({c, d});
+    for (char c = 'a'; c <= 'z'; ++c) {
+        for (char d = 'a'; d <= 'z'; ++d) all.push_back({c, d});
     }
     return all;
 }
@@ -78,6 +78,12 @@ class SessionTest : public ::testing::Test {
         return read(*stream);
     }
 
+    // From the end of an answer to the beginning of the next, the message being "again".
+    std::vector<TokenId> seam_to_again() {
+        return engine_->tokenizer()->encode("<|e|><|s|>user:again<|e|><|s|>assistant:",
+                                            Specials::recognised);
+    }
+
     std::unique_ptr<Engine> engine_;
     Session session_;
 };
@@ -91,8 +97,7 @@ TEST_F(SessionTest, goes_on_from_the_ids_that_were_picked) {
     const Said second = say("again", how(3));
     EXPECT_EQ(session_.stats().n_kept_tokens, n_before);
     EXPECT_EQ(second.summary.timings.cached_n, n_before - 1);
-    // <|e|>, <|s|>user:again<|e|>, <|s|>assistant:
-    EXPECT_EQ(second.summary.timings.prompt_n, n_before + 1 + 12 + 11);
+    EXPECT_EQ(second.summary.timings.prompt_n, n_before + seam_to_again().size());
 }
 
 TEST_F(SessionTest, second_turn_has_the_bits_of_a_cold_run_of_its_ids) {
@@ -100,8 +105,7 @@ TEST_F(SessionTest, second_turn_has_the_bits_of_a_cold_run_of_its_ids) {
     const Said second = say("again", how(6));
     std::vector<TokenId> ids = *engine_->encode_chat({{"user", "hello"}});
     ids = joined(ids, first.ids);
-    ids = joined(ids, engine_->tokenizer()->encode("<|e|><|s|>user:again<|e|><|s|>assistant:",
-                                                   Specials::recognised));
+    ids = joined(ids, seam_to_again());
     GenerateRequest request = how(6);
     request.prompt = ids;
     const auto cold = open();
@@ -127,6 +131,7 @@ TEST_F(SessionTest, keeps_the_partial_answer_of_a_cancelled_stream) {
 
 TEST_F(SessionTest, next_message_ends_an_answer_that_nobody_reads) {
     Stream unread = *session_.send("hello", how(UINT32_MAX));
+    read(unread, 1);
     say("again", how(1));
     EXPECT_EQ(session_.messages().size(), 4u);
 }
