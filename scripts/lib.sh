@@ -6,6 +6,9 @@
 kvik_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 kvik_log=$kvik_root/build/log
 
+# What one clone has compiled another need not compile again.
+export CCACHE_BASEDIR=$kvik_root CCACHE_NOHASHDIR=1
+
 say() { printf 'kvik: %s\n' "$*" >&2; }
 
 die() {

@@ -14,10 +14,6 @@ foreach(name test_tidy test_tally test_fetch_model)
     add_test(NAME python.${name} COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/python/${name}.py)
 endforeach()
 
-if(NOT TARGET kvik)
-    return()
-endif()
-
 # One conversation over the engine's public face, where the command line shows too little.
 add_executable(test_turns tests/e2e/turns_test.cpp)
 target_link_libraries(test_turns kvik_engine GTest::gtest_main)
