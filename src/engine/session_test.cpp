@@ -130,7 +130,7 @@ TEST_F(SessionTest, keeps_the_partial_answer_of_a_cancelled_stream) {
 }
 
 TEST_F(SessionTest, next_message_ends_an_answer_that_nobody_reads) {
-    Stream unread = *session_.send("hello", how(UINT32_MAX));
+    Stream unread = *session_.send("hello", how(300));
     read(unread, 1);
     say("again", how(1));
     EXPECT_EQ(session_.messages().size(), 4u);
@@ -138,7 +138,7 @@ TEST_F(SessionTest, next_message_ends_an_answer_that_nobody_reads) {
 
 TEST_F(SessionTest, keeps_no_message_that_got_an_error_or_no_answer) {
     say("hello", how(2));
-    const auto refused = session_.send(std::string(500, 'z'), how(2));
+    const auto refused = session_.send(std::string(900, 'z'), how(2));
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().kind, ErrorKind::context);
     EXPECT_EQ(session_.messages().size(), 2u);
