@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdio>
+#include <memory>
 #include <string_view>
 
 namespace kvik::cli {
@@ -56,6 +58,21 @@ TEST(LineReader, rest_is_all_that_no_line_has_taken) {
     ASSERT_EQ(reader.next(text).value(), Got::line);
     ASSERT_EQ(reader.rest(text).value(), Got::end);
     EXPECT_EQ(text, "second\nthird\n");
+}
+
+TEST(LineReader, a_line_may_be_longer_than_a_read_by_any_number_of_bytes) {
+    for (const size_t n_bytes : {65535u, 65536u, 65537u, 131072u}) {
+        const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), std::fclose);
+        ASSERT_TRUE(file);
+        std::fputs((std::string(n_bytes, 'x') + "\nnext\n").c_str(), file.get());
+        std::rewind(file.get());
+        LineReader reader(::fileno(file.get()), nullptr);
+        std::string line;
+        ASSERT_EQ(reader.next(line).value(), Got::line);
+        EXPECT_EQ(line.size(), n_bytes);
+        ASSERT_EQ(reader.next(line).value(), Got::line);
+        EXPECT_EQ(line, "next");
+    }
 }
 
 TEST(LineReader, an_interrupt_ends_the_wait_and_keeps_the_bytes) {
