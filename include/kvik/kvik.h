@@ -174,9 +174,8 @@ struct SessionStats {
 // were picked, so that the next turn goes on from these and never tokenises an answer again.
 //
 // Threads one at a time.
-// Invariant an answer that was cancelled is kept as far as it came; a message that got no answer,
-// or
-//         an error, is not kept.
+// Invariant an answer that was cancelled is kept as far as it came; a message without an
+//         answer, or with an error, is not kept.
 class Session {
   public:
     explicit Session(Engine& engine) : engine_(&engine) {}

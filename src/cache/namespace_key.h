@@ -1,10 +1,9 @@
 // NamespaceKey: everything that KV depends on besides the tokens, as a SHA-256. Two requests share
 // cached KV only if their keys are equal.
 //
-// Use     namespace_key({model.fingerprint, "kv=f16", "act=int8", "block=32", salt}): each part
-// goes
-//         in with its length, so that parts cannot run into each other. Under-keyed caches answer
-//         with somebody else's state: when in doubt, add a part.
+// Use     namespace_key({model.fingerprint, "kv=f16", "act=int8", "block=32", salt}): each
+//         part goes in with its length, so that parts cannot run into each other. Under-keyed caches
+//         answer with somebody else's state: when in doubt, add a part.
 #pragma once
 
 #include <array>

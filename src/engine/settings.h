@@ -1,8 +1,7 @@
 // Settings: what an engine runs with, once the options met the model and the budget.
 //
 // Errors  an option out of its range: usage, naming flag, value and range. A budget that cannot
-// hold
-//         kLeastTokens of one sequence: memory.
+//         hold kLeastTokens of one sequence: memory.
 #pragma once
 
 #include <cstdint>

@@ -5,9 +5,8 @@
 // Threads step, end_all and check_invariants are one thread's; cache_stats may be called from any.
 // Cost    a step that only decodes allocates nothing of its own; delivering events may
 //         (stream_channel.h), a request's start and end do.
-// Invariant while a request waits or runs, a step moves the oldest. A cancelled one ends in the
-// next
-//         step.
+// Invariant while a request waits or runs, a step moves the oldest. A cancelled one ends in
+//         the next step.
 // Errors  a forward that fails is run again for each sequence alone: only those that fail end.
 #pragma once
 

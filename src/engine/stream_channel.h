@@ -1,8 +1,7 @@
 // StreamChannel: the events of one request on their way from the engine thread to their reader.
 //
-// Threads deliver and the ends are the engine thread's; the rest may be called from any thread,
-// next
-//         by one reader at a time.
+// Threads deliver and the ends are the engine thread's; the rest may be called from any
+//         thread, next by one reader at a time.
 // Cost    a delivery is a lock and a push; the queue grows with what the reader has not fetched, at
 //         most the tokens of the answer, and may allocate.
 // Invariant nothing is delivered after the end; an end is never lost.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <unordered_set>
 
 #include "base/checked.h"
 #include "base/digest.h"
@@ -47,6 +48,20 @@ Result<const TensorEntry*> find(const TensorFile& file, const std::string& file_
                                                  file_name, name, entry->offset,
                                                  shape_text(entry->shape), shape_text(shape)));
     return entry;
+}
+
+// A tensor that nothing here reads (a bias, an adapter) would silently change what the model says.
+Result<void> refuse_leftovers(const TensorFile& file, const std::string& file_name,
+                              const std::vector<Job>& jobs) {
+    std::unordered_set<const TensorEntry*> used;
+    for (const Job& job : jobs) used.insert(job.entry);
+    for (const TensorEntry& entry : file.tensors())
+        if (!used.contains(&entry))
+            return fail(ErrorKind::unsupported,
+                        fmt::format("{}: tensor '{}' {} at byte {} is no part of the architecture "
+                                    "as kvik computes it: answers without it would be wrong",
+                                    file_name, entry.name, shape_text(entry.shape), entry.offset));
+    return {};
 }
 
 Result<std::vector<Job>> make_jobs(const TensorFile& file, const std::string& file_name,
@@ -117,6 +132,7 @@ Result<PackedWeights> pack_weights(const TensorFile& file, const std::string& fi
     PackedWeights packed;
     uint64_t arena_bytes = 0;
     KVIK_TRY(std::vector<Job> jobs, make_jobs(file, file_name, plan, arena_bytes));
+    KVIK_TRY_VOID(refuse_leftovers(file, file_name, jobs));
     KVIK_TRY(weights.arena, Arena::reserve(arena_bytes + kTail, "weights"));
     std::byte* arena = weights.arena.data();
 

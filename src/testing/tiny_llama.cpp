@@ -20,7 +20,9 @@ GgufWriter tiny_llama(const TinyLlama& s) {
     const uint64_t kv_size = uint64_t{s.n_kv_heads} * head_dim;
     uint64_t seed = s.seed;
     const auto matrix = [&](const std::string& name, uint64_t n_out, uint64_t n_in) {
-        w.random_tensor(name + ".weight", s.dtype, {n_out, n_in}, ++seed);
+        ++seed;
+        if (name + ".weight" == s.without) return;
+        w.random_tensor(name + ".weight", s.dtype, {n_out, n_in}, seed);
     };
     const auto norm = [&](const std::string& name) {
         w.random_tensor(name + ".weight", DType::f32, {s.hidden_size}, ++seed, 1.0f);

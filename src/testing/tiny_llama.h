@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "tensor/dtype.h"
 #include "testing/gguf_writer.h"
@@ -25,6 +26,7 @@ struct TinyLlama {
     DType dtype = DType::q8_0;
     TinyHead head = TinyHead::tied;
     uint64_t seed = 1;
+    std::string without = {};  // a tensor that is left out
 };
 
 GgufWriter tiny_llama(const TinyLlama& shape);

@@ -4,8 +4,7 @@
 // Threads const from any thread.
 // Cost    encode 50 to 200 ns a byte, O(n log n) in the length of one pre-token; decode is linear.
 // Errors  a spec that lies (token id out of range, token twice, bad merge): ErrorKind::file with
-// the
-//         field and the index; a model or pattern that is not known: ErrorKind::unsupported.
+//         the field and the index; a model or pattern that is not known: ErrorKind::unsupported.
 // Invariant decode(encode(text)) is the text where the vocabulary has all bytes (of SentencePiece:
 //         but for U+2581, which comes back as a space, and for a space that encode put before).
 #pragma once

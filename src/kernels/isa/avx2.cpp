@@ -1,4 +1,4 @@
-// The kernels for avx2: the vocabulary, then the bodies over it, then the table. The order matters.
+// The kernels for avx2: vocabulary, bodies over it, table. The order matters.
 // clang-format off
 #include "kernels/simd/avx2.h"
 #include "kernels/numerics.h"

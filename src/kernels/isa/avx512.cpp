@@ -1,5 +1,4 @@
-// The kernels for avx512: the vocabulary, then the bodies over it, then the table. The order
-// matters.
+// The kernels for avx512: vocabulary, bodies over it, table. The order matters.
 // clang-format off
 #include "kernels/simd/avx512.h"
 #include "kernels/numerics.h"
