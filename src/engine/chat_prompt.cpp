@@ -36,8 +36,8 @@ MarkedText text_from(const MarkedText& text, size_t begin) {
 }
 
 // Renders one exchange and looks at what stands after its answer.
-static std::optional<TokenId> find_turn_end(const Tokenizer& tokenizer,
-                                            const ChatTemplate& chat_template) {
+std::optional<TokenId> find_turn_end(const Tokenizer& tokenizer,
+                                     const ChatTemplate& chat_template) {
     TemplateInputs inputs =
         template_inputs(tokenizer, {{"user", "question"}, {"assistant", "answer"}});
     inputs.add_generation_prompt = false;

@@ -1,6 +1,7 @@
 // Chat prompts: messages -> rendered text -> ids, and the tokens that end a turn.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "kvik/kvik.h"
@@ -16,7 +17,10 @@ std::vector<TokenId> encode_prompt(const Tokenizer& tokenizer, const MarkedText&
 // `text` from byte `begin` on.
 MarkedText text_from(const MarkedText& text, size_t begin);
 
-// eos, eot, and the control token that the template writes after an assistant's message.
+// The control token that the template writes after an assistant's message, if it writes one.
+std::optional<TokenId> find_turn_end(const Tokenizer& tokenizer, const ChatTemplate& chat_template);
+
+// eos, eot and the turn's end, each once.
 std::vector<TokenId> find_end_tokens(const Tokenizer* tokenizer, const ChatTemplate* chat_template);
 
 }  // namespace kvik

@@ -1,9 +1,11 @@
 // Engine::open: from a path to an engine that runs.
 #include <fmt/format.h>
 
+#include "engine/chat_prompt.h"
 #include "engine/engine_impl.h"
 #include "kernels/select.h"
 #include "model/load.h"
+#include "text/builtin_templates.h"
 
 namespace kvik {
 
@@ -11,6 +13,20 @@ static Result<Act> act_named(const std::string& name) {
     if (name == "int8") return Act::int8;
     if (name == "f32") return Act::f32;
     return fail(ErrorKind::usage, fmt::format("KVIK_ACT '{}' is not int8 or f32", name));
+}
+
+// The file's own, else kvik's for the architecture, if the vocabulary has the tokens it writes. A
+// template that does not compile is no reason not to open: raw prompts need none.
+static void find_template(std::optional<std::string> source, EngineParts& parts) {
+    if (!parts.tokenizer) return;
+    const bool is_own = source.has_value();
+    if (!is_own) source = builtin_chat_template(parts.model->spec().architecture);
+    Result<ChatTemplate> compiled = ChatTemplate::compile(std::move(*source));
+    if (!compiled) {
+        parts.template_error = std::move(compiled).error();
+    } else if (is_own || find_turn_end(*parts.tokenizer, *compiled)) {
+        parts.chat_template = std::make_unique<ChatTemplate>(std::move(*compiled));
+    }
 }
 
 Result<std::unique_ptr<Engine>> Engine::open(EngineOptions options) {
@@ -31,15 +47,7 @@ Result<std::unique_ptr<Engine>> Engine::open(EngineOptions options) {
     if (loaded.tokenizer) {
         KVIK_TRY(parts.tokenizer, make_tokenizer(std::move(*loaded.tokenizer)));
     }
-    if (loaded.chat_template) {
-        // Who sends raw prompts need not care that the template is a strange one.
-        Result<ChatTemplate> compiled = ChatTemplate::compile(std::move(*loaded.chat_template));
-        if (compiled) {
-            parts.chat_template = std::make_unique<ChatTemplate>(std::move(*compiled));
-        } else {
-            parts.template_error = std::move(compiled).error();
-        }
-    }
+    find_template(std::move(loaded.chat_template), parts);
     KVIK_TRY(std::unique_ptr<Impl> impl, Impl::open(std::move(parts), options));
     impl->parts.load_ms = steady_now_ms() - started_ms;
     return std::unique_ptr<Engine>(new Engine(std::move(impl)));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,10 +43,13 @@ class ToyTokenizer final : public Tokenizer {
         return std::find(controls_.begin(), controls_.end(), id) != controls_.end();
     }
     std::optional<TokenId> find(std::string_view) const override { return std::nullopt; }
-    std::optional<TokenId> bos() const override { return std::nullopt; }
-    std::optional<TokenId> eos() const override { return std::nullopt; }
+    std::optional<TokenId> bos() const override { return bos_id; }
+    std::optional<TokenId> eos() const override { return eos_id; }
     std::optional<TokenId> eot() const override { return std::nullopt; }
-    bool adds_bos() const override { return false; }
+    bool adds_bos() const override { return bos_id.has_value(); }
+
+    std::optional<TokenId> bos_id;  // added where a text has none
+    std::optional<TokenId> eos_id;
 
   private:
     std::vector<std::string> pieces_;
