@@ -44,6 +44,7 @@ Value key_from(std::string_view part) {
 
 Result<Value> attribute_of(Heap& heap, const Value& value, const StrPtr& name) {
     if (const auto* undefined = value.get_if<Undefined>()) return undefined_error(*undefined);
+    KVIK_TRY_VOID(heap.budget().bytes(name->view().size()));
     if (const auto* loop = value.get_if<Loop*>()) {
         if (auto found = loop_attribute(**loop, name->view())) return std::move(*found);
     }
@@ -64,6 +65,7 @@ Result<Value> item_or_method(Heap& heap, const Value& value, const Value& key) {
     const StrPtr* name = key.get_if<StrPtr>();
     if (!name) return item_of(heap, value, key);
     if (const Dict* dict = value.dict()) {
+        KVIK_TRY_VOID(heap.budget().bytes((*name)->view().size()));
         if (const Value* found = dict->find((*name)->view())) return *found;
     }
     return attribute_of(heap, value, *name);

@@ -50,7 +50,7 @@ Result<bool> Comparison::equal_entries(const Dict& a, const Dict& b) {
     if (a.entries().size() != b.entries().size()) return false;
     KVIK_TRY_VOID(enter());
     for (const Dict::Entry& entry : a.entries()) {
-        KVIK_TRY(const std::string key, key_of(entry.key));
+        KVIK_TRY(const std::string key, key_of(heap_.budget(), entry.key));
         const Value* other = b.find_key(key);
         if (!other) return false;
         KVIK_TRY(const bool same, equal(entry.value, *other));
@@ -127,7 +127,7 @@ Result<bool> contains(Heap& heap, const Value& container, const Value& item) {
         return find_text(s->view(), part->view()) != std::string_view::npos;
     }
     if (const Dict* d = container.dict()) {
-        KVIK_TRY(const std::string key, key_of(item));
+        KVIK_TRY(const std::string key, key_of(heap.budget(), item));
         return d->find_key(key) != nullptr;
     }
     if (const List* l = container.list()) {

@@ -18,16 +18,19 @@ std::string number_key(double number) {
 
 }  // namespace
 
-std::string key_of(std::string_view text) {
+std::string key_of(std::string_view name) {
     std::string key;
-    key.reserve(text.size() + 1);
+    key.reserve(name.size() + 1);
     key += 's';
-    key += text;
+    key += name;
     return key;
 }
 
-Result<std::string> key_of(const Value& value) {
-    if (const Str* s = value.str()) return key_of(s->view());
+Result<std::string> key_of(Budget& budget, const Value& value) {
+    if (const Str* s = value.str()) {
+        KVIK_TRY_VOID(budget.bytes(s->view().size()));
+        return key_of(s->view());
+    }
     if (const auto i = value.integer()) return fmt::format("i{}", *i);
     if (const auto n = value.number()) return number_key(*n);
     if (value.is<None>()) return std::string("n");

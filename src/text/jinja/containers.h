@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "text/jinja/budget.h"
 #include "text/jinja/value.h"
 
 namespace kvik::jinja {
@@ -24,9 +25,9 @@ struct List {
 };
 
 // What makes two keys one key: 1, 1.0 and true are equal, marks do not count.
-// An unhashable value (list, dict) is an error.
-Result<std::string> key_of(const Value& value);
-std::string key_of(std::string_view text);
+// An unhashable value (list, dict) is an error; a text's bytes are charged.
+Result<std::string> key_of(Budget& budget, const Value& value);
+std::string key_of(std::string_view name);
 
 class Dict {
   public:

@@ -68,7 +68,7 @@ Result<Value> Evaluator::value_of(const DictExpr& node) {
     for (const auto& [name, value] : node.entries) {
         KVIK_TRY(Value key, evaluate(*name));
         KVIK_TRY(Value held, evaluate(*value));
-        KVIK_TRY(const std::string place, key_of(key));
+        KVIK_TRY(const std::string place, key_of(heap_.budget(), key));
         dict->set(place, std::move(key), std::move(held));
     }
     return Value(dict);

@@ -39,6 +39,7 @@ Result<CallArgs> Evaluator::arguments(const CallSite& site) {
     }
     for (const auto& [name, expr] : site.named) {
         KVIK_TRY(Value value, evaluate(*expr));
+        KVIK_TRY_VOID(heap_.budget().bytes(name.size()));
         args.named.emplace_back(name, std::move(value));
     }
     return args;

@@ -54,6 +54,7 @@ Result<Value> map_attribute(const Args& args) {
 }
 
 Result<Value> map(const Args& args) {
+    if (!args.self.truthy()) return list_of(args.heap, {});
     if (args.given.positional.empty()) return map_attribute(args);
     KVIK_TRY(const Inner inner, inner_of(args.given, 0, find_filter));
     KVIK_TRY(std::vector<Value> items, items_of(args.heap, args.self));

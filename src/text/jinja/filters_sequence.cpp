@@ -115,8 +115,7 @@ Result<Value> unique(const Args& args) {
     std::set<std::string> seen;
     std::vector<Value> out;
     for (Keyed& each : keyed) {
-        KVIK_TRY(std::string key, key_of(each.keys[0]));
-        KVIK_TRY_VOID(args.heap.budget().bytes(key.size()));
+        KVIK_TRY(std::string key, key_of(args.heap.budget(), each.keys[0]));
         if (seen.insert(std::move(key)).second) out.push_back(std::move(each.item));
     }
     return list_of(args.heap, std::move(out));

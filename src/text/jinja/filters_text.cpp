@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <fmt/format.h>
 
 #include "text/jinja/builtin.h"
 #include "text/jinja/format.h"
@@ -63,7 +63,10 @@ Result<StrPtr> indent_of(const Args& args) {
 
 // Lines after the first are indented, empty ones only when `blank`; line ends become "\n".
 Result<Value> indent(const Args& args) {
-    KVIK_TRY(const StrPtr text, to_str(args.heap, args.self));
+    const Str* text = args.self.str();
+    if (!text) {
+        return type_error(fmt::format("indent needs a str, not a {}", args.self.type_name()));
+    }
     KVIK_TRY(const StrPtr indention, indent_of(args));
     KVIK_TRY(const std::vector<Line> lines, lines_of(args.heap, text->view()));
     TextBuilder out(args.heap.budget());

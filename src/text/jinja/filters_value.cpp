@@ -68,6 +68,7 @@ Result<Value> round(const Args& args) {
     if (!number) {
         return type_error(fmt::format("round needs a number, not a {}", args.self.type_name()));
     }
+    KVIK_TRY_VOID(args.heap.budget().steps(32));  // exact digits of 1e300 take long
     if (precision < 0 || precision > 100) return type_error("round's precision is 0 to 100");
     if (method->view() == "common") {
         if (const auto i = args.self.integer()) return Value(*i);
@@ -126,6 +127,7 @@ constexpr Builtin kRows[] = {
     {"default", "default_value? boolean?", otherwise},
     {"float", "default?", to_float},
     {"from_json", "", from_json},
+    {"fromjson", "", from_json},
     {"int", "default? base?", to_int},
     {"round", "precision? method?", round},
     {"tojson", "ensure_ascii? indent? separators? sort_keys?", to_json},

@@ -40,7 +40,8 @@ class PercentValues {
         return *found;
     }
     bool all_taken() const {
-        return by_name_ || values_.dict() || taken_ == (tuple_ ? tuple_->items.size() : 1);
+        const bool whole = values_.dict() || (values_.list() && !tuple_);  // may go unused
+        return by_name_ || whole || taken_ == (tuple_ ? tuple_->items.size() : 1);
     }
 
   private:

@@ -14,6 +14,7 @@ namespace {
 
 constexpr uint64_t kMostWidth = 1 << 20;
 constexpr uint64_t kMostPrecision = 100;
+constexpr uint64_t kNumberSteps = 32;  // what laying out 1e300 costs, as nodes
 
 bool is_align(char c) {
     return c == '<' || c == '>' || c == '^' || c == '=';
@@ -154,6 +155,7 @@ Result<void> format_value(Heap& heap, TextBuilder& out, const Value& value,
     if (spec.precision.value_or(0) > static_cast<int>(kMostPrecision)) {
         return type_error(fmt::format("a precision is over {}", kMostPrecision));
     }
+    KVIK_TRY_VOID(heap.budget().steps(kNumberSteps));
     std::optional<std::string> digits = digits_of(value, spec);
     if (!digits) {
         return type_error(

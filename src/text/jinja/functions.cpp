@@ -37,7 +37,7 @@ Result<void> fill(const Args& args, Dict& to) {
         }
         KVIK_TRY_VOID(args.heap.budget().steps(from->entries().size()));
         for (const Dict::Entry& entry : from->entries()) {
-            KVIK_TRY(const std::string key, key_of(entry.key));
+            KVIK_TRY(const std::string key, key_of(args.heap.budget(), entry.key));
             to.set(key, entry.key, entry.value);
         }
     }

@@ -190,7 +190,8 @@ Result<void> Interpreter::assign(const Target::Part& part, const Value& value) {
         return type_error(fmt::format("'{}' is no namespace, so '{}' of it cannot be set",
                                       part.name->view(), part.attribute->view()));
     }
-    (*space)->values.set(key_of(part.attribute->view()), part.attribute, value);
+    KVIK_TRY(const std::string key, key_of(heap_.budget(), part.attribute));
+    (*space)->values.set(key, part.attribute, value);
     return {};
 }
 

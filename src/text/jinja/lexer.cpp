@@ -364,8 +364,11 @@ Result<std::vector<Token>> Lexer::run() {
 }  // namespace
 
 tl::unexpected<Error> fail_at(Position at, ErrorKind kind, std::string_view message) {
-    return fail(kind,
-                fmt::format("chat template, line {} column {}: {}", at.line, at.column, message));
+    constexpr size_t kLongest = 4096;  // a message may quote what the template made
+    const bool cut = message.size() > kLongest;
+    if (cut) message = message.substr(0, byte_of(message, kLongest / 4));
+    return fail(kind, fmt::format("chat template, line {} column {}: {}{}", at.line, at.column,
+                                  message, cut ? "..." : ""));
 }
 
 Result<Tokens> tokenize(std::string_view source, const Limits& limits) {

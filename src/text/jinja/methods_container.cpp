@@ -73,7 +73,7 @@ Result<Value> count(const Args& args) {
 }
 
 Result<Value> get(const Args& args) {
-    KVIK_TRY(const std::string key, key_of(args.at(0)));
+    KVIK_TRY(const std::string key, key_of(args.heap.budget(), args.at(0)));
     if (const Value* found = args.self.dict()->find_key(key)) return *found;
     return args.has(1) ? args.at(1) : Value(None{});
 }
@@ -100,7 +100,7 @@ Result<Value> values(const Args& args) {
 
 Result<Value> pop_entry(const Args& args) {
     Dict* dict = args.self.dict();
-    KVIK_TRY(const std::string key, key_of(args.at(0)));
+    KVIK_TRY(const std::string key, key_of(args.heap.budget(), args.at(0)));
     KVIK_TRY_VOID(args.heap.budget().steps(dict->entries().size()));
     if (const Value* found = dict->find_key(key)) {
         const Value value = *found;
@@ -119,7 +119,7 @@ Result<Value> update(const Args& args) {
     KVIK_TRY_VOID(args.heap.budget().steps(from->entries().size()));
     const std::vector<Dict::Entry> entries = from->entries();
     for (const Dict::Entry& entry : entries) {
-        KVIK_TRY(const std::string key, key_of(entry.key));
+        KVIK_TRY(const std::string key, key_of(args.heap.budget(), entry.key));
         args.self.dict()->set(key, entry.key, entry.value);
     }
     return Value(None{});

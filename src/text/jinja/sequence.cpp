@@ -135,7 +135,7 @@ Result<Value> pair_of(Heap& heap, Value first, Value second) {
 Result<Value> item_of(Heap& heap, const Value& container, const Value& key) {
     if (const auto* undefined = container.get_if<Undefined>()) return undefined_error(*undefined);
     if (const Dict* dict = container.dict()) {
-        const Result<std::string> name = key_of(key);
+        const Result<std::string> name = key_of(heap.budget(), key);
         const Value* found = name ? dict->find_key(*name) : nullptr;
         return found ? *found : undefined_item(heap, container, key);
     }
@@ -164,7 +164,7 @@ Result<Value> slice_of(Heap& heap, const Value& container, const SliceBounds& bo
         return list_of(heap, std::move(items), list->form);
     }
     if (const auto* undefined = container.get_if<Undefined>()) return undefined_error(*undefined);
-    return Value(Undefined{make_str("slice"), container.type_name()});
+    return type_error(fmt::format("a {} cannot be sliced", container.type_name()));
 }
 
 }  // namespace kvik::jinja

@@ -7,6 +7,11 @@
 namespace kvik::jinja {
 namespace {
 
+// A byte looked up in the case tables costs as much as so many that are copied.
+constexpr uint64_t kCaseCost = 4;
+// And a text that is replaced, as so many bytes.
+constexpr uint64_t kReplacementCost = 16;
+
 // The last character of a text that is not empty.
 Character last_character(std::string_view text) {
     size_t at = text.size() - 1;
@@ -93,6 +98,7 @@ Result<Value> in_case(Heap& heap, const Str& text, Case form) {
         }
         return heap.string(std::move(cased));
     }
+    KVIK_TRY_VOID(heap.budget().bytes(kCaseCost * text.view().size()));
     for (CaseWalk walk(text.view()); !walk.done() && !out.full();) {
         const Mark mark = mark_at(text.marked, walk.at());
         out.add(walk.next(form), mark);
@@ -106,6 +112,7 @@ Result<Value> capitalized(Heap& heap, const Str& text) {
 
 Result<Value> titled(Heap& heap, const Str& text, bool (*begins_word)(char32_t before)) {
     TextBuilder out(heap.budget());
+    KVIK_TRY_VOID(heap.budget().bytes(kCaseCost * text.view().size()));
     bool begins = true;
     for (CaseWalk walk(text.view()); !walk.done() && !out.full();) {
         const Mark mark = mark_at(text.marked, walk.at());
@@ -148,6 +155,7 @@ Result<Value> replaced(Heap& heap, const Str& text, const Replacement& replaceme
     for (; left > 0 && !out.full(); --left) {
         const size_t found = find_text(s, what, at);
         if (found == s.npos) break;
+        KVIK_TRY_VOID(heap.budget().bytes(kReplacementCost));
         out.add(text.marked, {copied, found});
         out.add(replacement.with.marked);
         copied = at = found + what.size();

@@ -2,6 +2,7 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "text/utf8.h"
@@ -28,16 +29,50 @@ std::string utf8(char32_t code) {
     return out;
 }
 
-// Upper case of characters that become several ("\u00df" -> "SS", ligatures, some Greek): the
-// library maps one to one, but its full case folding has them; the two named ones only fold.
-std::string upper(char32_t code) {
-    const auto c = static_cast<utf8proc_int32_t>(code);
+// Whether a character may become several in upper case; all that do lie in these ranges.
+bool may_grow(char32_t code) {
+    return (code >= 0xDF && code <= 0x587) || (code >= 0x1E96 && code <= 0x1FFC) ||
+           (code >= 0xFB00 && code <= 0xFB17);
+}
+
+// Full case folding of a character that becomes several in another case ("\u00df" -> "ss", ligatures,
+// some Greek), which the library has, unlike its full mappings; empty for all others. The two named
+// ones only fold.
+std::u32string unfolded(char32_t code) {
+    if (!may_grow(code) || code == 0x130 || code == 0x1E9E) return {};
     utf8proc_int32_t folded[4];
     int boundary = 0;
-    const utf8proc_ssize_t n = utf8proc_decompose_char(c, folded, 4, UTF8PROC_CASEFOLD, &boundary);
-    if (n < 2 || n > 4 || code == 0x130 || code == 0x1E9E) return utf8(utf8proc_toupper(c));
+    const utf8proc_ssize_t n = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(code), folded,
+                                                       4, UTF8PROC_CASEFOLD, &boundary);
+    if (n < 2 || n > 4) return {};
+    return {folded, folded + n};
+}
+
+char32_t simple_upper(char32_t code) {
+    return static_cast<char32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(code)));
+}
+
+char32_t simple_title(char32_t code) {
+    return static_cast<char32_t>(utf8proc_totitle(static_cast<utf8proc_int32_t>(code)));
+}
+
+std::string upper(char32_t code) {
+    const std::u32string several = unfolded(code);
+    if (several.empty()) return utf8(simple_upper(code));
     std::string out;
-    for (int i = 0; i < n; ++i) append_utf8(out, utf8proc_toupper(folded[i]));
+    for (const char32_t each : several) append_utf8(out, simple_upper(each));
+    return out;
+}
+
+std::string title(char32_t code) {
+    constexpr char32_t kSharpS =
+        0xDF;  // its simple title is a letter that Unicode's full one is not
+    const std::u32string several = unfolded(code);
+    if (several.empty() || (simple_title(code) != code && code != kSharpS)) {
+        return utf8(simple_title(code));
+    }
+    std::string out = utf8(simple_title(several[0]));
+    for (const char32_t each : several.substr(1)) append_utf8(out, each);
     return out;
 }
 
@@ -72,8 +107,10 @@ Character character_at(std::string_view text, size_t at) {
 }
 
 size_t n_chars(std::string_view text) {
-    size_t n = 0;
-    for (size_t at = 0; at < text.size(); ++n) at += character_at(text, at).n_bytes;
+    const size_t valid = utf8_valid_prefix(text);
+    const auto begins = [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; };
+    auto n = static_cast<size_t>(std::count_if(text.begin(), text.begin() + valid, begins));
+    for (size_t at = valid; at < text.size(); ++n) at += character_at(text, at).n_bytes;
     return n;
 }
 
@@ -177,12 +214,11 @@ std::string CaseWalk::next(Case form) {
     }
     const bool sigma_ends = code == 0x3A3 && form == Case::lower && sigma_ends_word(at_);
     if (!is_case_ignorable(code)) after_cased_ = is_cased(code);
-    const auto c = static_cast<utf8proc_int32_t>(code);
     if (form == Case::upper) return upper(code);
-    if (form == Case::title) return utf8(static_cast<char32_t>(utf8proc_totitle(c)));
+    if (form == Case::title) return title(code);
     if (code == 0x130) return "i\xCC\x87";  // the one that becomes two in lower case
     if (code == 0x3A3) return utf8(sigma_ends ? 0x3C2 : 0x3C3);
-    return utf8(static_cast<char32_t>(utf8proc_tolower(c)));
+    return utf8(static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(code))));
 }
 
 }  // namespace kvik::jinja
