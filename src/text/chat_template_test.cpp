@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <thread>
+
 namespace kvik {
 namespace {
 
@@ -147,12 +150,26 @@ TEST(ChatTemplate, names_what_is_undefined_and_where) {
     EXPECT_EQ(refusal("{{ messages }}\n {{ a.b }}"),
               "chat template, line 2 column 6: 'a' is undefined");
     EXPECT_EQ(refusal("{% set d = {} %}{{ d.x.y }}"),
-              "chat template, line 1 column 23: a dict has no attribute 'x'");
+              "chat template, line 1 column 23: dict has no attribute 'x'");
 }
 
 TEST(ChatTemplate, blames_the_innermost_place) {
     EXPECT_EQ(refusal("{% macro f(x) %}\n{{ x + 1 }}{% endmacro %}\n{{ f('a') }}"),
               "chat template, line 2 column 6: + does not go between str and int");
+}
+
+TEST(ChatTemplate, is_rendered_by_many_threads_at_once) {
+    const ChatTemplate made = compiled(kChat);
+    const TemplateInputs inputs{.messages = {{"user", "hi"}}};
+    std::array<std::string, 4> texts;
+    std::vector<std::thread> threads;
+    for (std::string& text : texts) {
+        threads.emplace_back([&] {
+            for (int i = 0; i < 20; ++i) text += made.render(inputs)->text;
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const std::string& text : texts) EXPECT_EQ(text, texts[0]);
 }
 
 TEST(ChatTemplate, refuses_a_source_that_is_not_utf8) {

@@ -167,7 +167,7 @@ Result<Value> negated(const Value& value) {
     if (const auto i = value.integer()) return int_apply(Operator::subtract, 0, *i);
     if (const auto* d = value.get_if<double>()) return Value(-*d);
     if (const auto* undefined = value.get_if<Undefined>()) return undefined_error(*undefined);
-    return type_error(fmt::format("a {} has no negative", value.type_name()));
+    return type_error(fmt::format("{} has no negative", value.type_name()));
 }
 
 }  // namespace kvik::jinja

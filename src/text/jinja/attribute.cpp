@@ -79,8 +79,7 @@ Result<AttributePath> AttributePath::parse(const Value& path) {
     }
     const Str* text = path.str();
     if (!text) {
-        return type_error(
-            fmt::format("an attribute is a str or an int, not a {}", path.type_name()));
+        return type_error(fmt::format("an attribute is a str or an int, not {}", path.type_name()));
     }
     std::string_view left = text->view();
     while (true) {

@@ -62,13 +62,13 @@ Result<std::vector<const Value*>> bind(const Builtin& builtin, const CallArgs& g
 Result<int64_t> Args::integer(size_t i, int64_t otherwise) const {
     if (!has(i) || slots[i]->is<None>()) return otherwise;
     if (const auto n = slots[i]->integer()) return *n;
-    return type_error(fmt::format("argument {} is a {}, not an int", i + 1, slots[i]->type_name()));
+    return type_error(fmt::format("argument {} is {}, not an int", i + 1, slots[i]->type_name()));
 }
 
 Result<StrPtr> Args::text(size_t i, std::string_view otherwise) const {
     if (!has(i) || slots[i]->is<None>()) return make_str(otherwise);
     if (const StrPtr* s = slots[i]->get_if<StrPtr>()) return *s;
-    return type_error(fmt::format("argument {} is a {}, not a str", i + 1, slots[i]->type_name()));
+    return type_error(fmt::format("argument {} is {}, not a str", i + 1, slots[i]->type_name()));
 }
 
 Result<Value> call(Heap& heap, const Builtin& builtin, const Value& self, const CallArgs& given) {

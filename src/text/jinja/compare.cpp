@@ -103,7 +103,7 @@ Result<std::partial_ordering> Comparison::order(const Value& a, const Value& b) 
     for (const Value* v : {&a, &b}) {
         if (const auto* undefined = v->get_if<Undefined>()) return undefined_error(*undefined);
     }
-    return type_error(fmt::format("a {} and a {} have no order", a.type_name(), b.type_name()));
+    return type_error(fmt::format("{} and {} have no order", a.type_name(), b.type_name()));
 }
 
 }  // namespace
@@ -121,7 +121,7 @@ Result<bool> contains(Heap& heap, const Value& container, const Value& item) {
         const Str* part = item.str();
         if (const auto* undefined = item.get_if<Undefined>()) return undefined_error(*undefined);
         if (!part) {
-            return type_error(fmt::format("'in' a str needs a str, not a {}", item.type_name()));
+            return type_error(fmt::format("'in' a str needs a str, not {}", item.type_name()));
         }
         KVIK_TRY_VOID(heap.budget().bytes(s->view().size() + part->view().size()));
         return find_text(s->view(), part->view()) != std::string_view::npos;
@@ -138,7 +138,7 @@ Result<bool> contains(Heap& heap, const Value& container, const Value& item) {
         return false;
     }
     if (container.is<Undefined>()) return false;
-    return type_error(fmt::format("a {} has no members", container.type_name()));
+    return type_error(fmt::format("{} has no members", container.type_name()));
 }
 
 }  // namespace kvik::jinja

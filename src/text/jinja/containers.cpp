@@ -36,7 +36,7 @@ Result<std::string> key_of(Budget& budget, const Value& value) {
     if (value.is<None>()) return std::string("n");
     if (value.is<Undefined>()) return std::string("u");
     return fail(ErrorKind::failed,
-                fmt::format("a {} cannot be a key or a set's member", value.type_name()));
+                fmt::format("{} cannot be a key or a set's member", value.type_name()));
 }
 
 const Value* Dict::find_key(const std::string& key) const {

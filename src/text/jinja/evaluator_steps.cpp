@@ -62,8 +62,7 @@ Result<Value> Evaluator::step(const GetSlice& step, const Value& to) {
         if (const auto* undefined = value.get_if<Undefined>()) return undefined_error(*undefined);
         const auto number = value.integer();
         if (!number) {
-            return type_error(
-                fmt::format("a slice's bound is a {}, not an int", value.type_name()));
+            return type_error(fmt::format("a slice's bound is {}, not an int", value.type_name()));
         }
         return number;
     };
@@ -100,7 +99,7 @@ Result<Value> Evaluator::call(const Value& callee, const CallArgs& args) {
         return jinja::call(heap_, *(*callable)->builtin, (*callable)->self, args);
     }
     if (const auto* undefined = callee.get_if<Undefined>()) return undefined_error(*undefined);
-    return type_error(fmt::format("a {} cannot be called", callee.type_name()));
+    return type_error(fmt::format("{} cannot be called", callee.type_name()));
 }
 
 Result<Value> Evaluator::call_macro(const Callable& callable, const CallArgs& args) {

@@ -65,7 +65,7 @@ Result<StrPtr> indent_of(const Args& args) {
 Result<Value> indent(const Args& args) {
     const Str* text = args.self.str();
     if (!text) {
-        return type_error(fmt::format("indent needs a str, not a {}", args.self.type_name()));
+        return type_error(fmt::format("indent needs a str, not {}", args.self.type_name()));
     }
     KVIK_TRY(const StrPtr indention, indent_of(args));
     KVIK_TRY(const std::vector<Line> lines, lines_of(args.heap, text->view()));

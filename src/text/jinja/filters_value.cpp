@@ -66,7 +66,7 @@ Result<Value> round(const Args& args) {
     KVIK_TRY(const StrPtr method, args.text(1, "common"));
     const auto number = args.self.number();
     if (!number) {
-        return type_error(fmt::format("round needs a number, not a {}", args.self.type_name()));
+        return type_error(fmt::format("round needs a number, not {}", args.self.type_name()));
     }
     KVIK_TRY_VOID(args.heap.budget().steps(32));  // exact digits of 1e300 take long
     if (precision < 0 || precision > 100) return type_error("round's precision is 0 to 100");
@@ -84,7 +84,7 @@ Result<Value> round(const Args& args) {
 Result<Value> from_json(const Args& args) {
     const Str* text = args.self.str();
     if (!text) {
-        return type_error(fmt::format("from_json needs a str, not a {}", args.self.type_name()));
+        return type_error(fmt::format("from_json needs a str, not {}", args.self.type_name()));
     }
     KVIK_TRY_VOID(args.heap.budget().bytes(text->view().size()));
     return read_json(args.heap, text->marked);

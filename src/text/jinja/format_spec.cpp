@@ -139,7 +139,7 @@ Result<void> format_value(Heap& heap, TextBuilder& out, const Value& value,
     if (!value.number() || spec.type == 's') {
         if (spec.type != 0 && spec.type != 's') {
             return type_error(
-                fmt::format("format '{}' does not fit a {}", spec.type, value.type_name()));
+                fmt::format("format '{}' does not fit {}", spec.type, value.type_name()));
         }
         KVIK_TRY(const StrPtr text, to_str(heap, value));
         Piece piece{text->marked, text->n_chars};
@@ -158,8 +158,7 @@ Result<void> format_value(Heap& heap, TextBuilder& out, const Value& value,
     KVIK_TRY_VOID(heap.budget().steps(kNumberSteps));
     std::optional<std::string> digits = digits_of(value, spec);
     if (!digits) {
-        return type_error(
-            fmt::format("format '{}' does not fit a {}", spec.type, value.type_name()));
+        return type_error(fmt::format("format '{}' does not fit {}", spec.type, value.type_name()));
     }
     if (value.is<bool>() && spec.type == 0) digits = *value.get_if<bool>() ? "True" : "False";
     if (spec.thousands) digits = with_thousands(*digits);

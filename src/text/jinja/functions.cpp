@@ -33,7 +33,7 @@ Result<void> fill(const Args& args, Dict& to) {
         const Dict* from = given.dict();
         if (!from) {
             return type_error(
-                fmt::format("dict and namespace take a dict, not a {}", given.type_name()));
+                fmt::format("dict and namespace take a dict, not {}", given.type_name()));
         }
         KVIK_TRY_VOID(args.heap.budget().steps(from->entries().size()));
         for (const Dict::Entry& entry : from->entries()) {

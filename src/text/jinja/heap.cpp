@@ -73,7 +73,7 @@ tl::unexpected<Error> type_error(std::string message) {
 tl::unexpected<Error> undefined_error(const Undefined& what) {
     const std::string_view name = what.name ? what.name->view() : "a value";
     if (!what.owner) return type_error(fmt::format("'{}' is undefined", name));
-    return type_error(fmt::format("a {} has no attribute '{}'", what.owner, name));
+    return type_error(fmt::format("{} has no attribute '{}'", what.owner, name));
 }
 
 }  // namespace kvik::jinja

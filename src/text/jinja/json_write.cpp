@@ -85,7 +85,7 @@ Result<void> Writer::scalar(const Value& value) {
         out_.add(std::isfinite(*d) ? float_repr(*d) : std::isnan(*d) ? "NaN" : special);
     } else {
         if (const auto* undefined = value.get_if<Undefined>()) return undefined_error(*undefined);
-        return type_error(fmt::format("a {} cannot be written as JSON", value.type_name()));
+        return type_error(fmt::format("{} cannot be written as JSON", value.type_name()));
     }
     return {};
 }

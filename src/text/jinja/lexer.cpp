@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "text/jinja/number_text.h"
 #include "text/jinja/unicode.h"
 #include "text/utf8.h"
 
@@ -36,55 +37,6 @@ bool is_name_start(char c) {
 
 bool is_name(char c) {
     return is_name_start(c) || is_digit(c);
-}
-
-// How many bytes of `text` are digits with single underscores between them.
-size_t digits_of(std::string_view text, bool (*digit)(char)) {
-    size_t n = 0;
-    while (n < text.size()) {
-        const size_t at = n > 0 && text[n] == '_' ? n + 1 : n;
-        if (at == text.size() || !digit(text[at])) break;
-        n = at + 1;
-    }
-    return n;
-}
-
-bool is_hex(char c) {
-    return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
-}
-
-// The bytes of an integer literal at the start of `text`: 12, 1_000, 0x1f, 0b1, 0o7.
-size_t integer_of(std::string_view text) {
-    const char letter = text.size() > 1 ? static_cast<char>(text[1] | 0x20) : '\0';
-    if (text[0] == '0' && (letter == 'x' || letter == 'o' || letter == 'b')) {
-        std::string_view digits = text.substr(2);
-        const size_t skip = digits.starts_with('_');
-        digits.remove_prefix(skip);
-        const size_t n = letter == 'x' ? digits_of(digits, is_hex)
-                         : letter == 'o'
-                             ? digits_of(digits, [](char c) { return c >= '0' && c < '8'; })
-                             : digits_of(digits, [](char c) { return c == '0' || c == '1'; });
-        if (n > 0) return 2 + skip + n;
-    }
-    if (text[0] == '0') return digits_of(text, [](char c) { return c == '0'; });
-    return digits_of(text, is_digit);
-}
-
-// The bytes of a float literal: digits, then a fraction or an exponent or both; else 0.
-size_t real_of(std::string_view text) {
-    size_t n = digits_of(text, is_digit);
-    const size_t whole = n;
-    const auto rest = [&](size_t skip) {
-        return digits_of(text.substr(std::min(n + skip, text.size())), is_digit);
-    };
-    if (n < text.size() && text[n] == '.') {
-        if (const size_t fraction = rest(1)) n += 1 + fraction;
-    }
-    if (n < text.size() && (text[n] | 0x20) == 'e') {
-        const size_t sign = n + 1 < text.size() && (text[n + 1] == '+' || text[n + 1] == '-');
-        if (const size_t exponent = rest(1 + sign)) n += 1 + sign + exponent;
-    }
-    return n == whole ? 0 : n;
 }
 
 size_t skip_spaces(std::string_view text, size_t at) {
@@ -277,8 +229,8 @@ Result<void> Lexer::token() {
     const std::string_view rest = text_.substr(at_);
     const char c = rest[0];
     if (is_digit(c)) {
-        const size_t real = at_ > 0 && text_[at_ - 1] == '.' ? 0 : real_of(rest);
-        const size_t n = real > 0 ? real : integer_of(rest);
+        const size_t real = at_ > 0 && text_[at_ - 1] == '.' ? 0 : scan_real(rest);
+        const size_t n = real > 0 ? real : scan_integer(rest);
         add(real > 0 ? TokenKind::real : TokenKind::integer, at_, at_ + n);
         at_ += n;
         return {};

@@ -164,6 +164,17 @@ TEST(JinjaLimits, take_macros_that_recurse_a_dozen_deep) {
               times("(", 12) + times(")", 12));
 }
 
+TEST(JinjaLimits, count_the_call_the_body_and_the_block_of_each_recursion) {
+    const auto recursion = [](int n) {
+        return "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(" +
+               std::to_string(n) + ") }}";
+    };
+    int deepest = 0;
+    while (rendered(recursion(deepest + 1))) ++deepest;
+    EXPECT_GE(deepest, 20);
+    EXPECT_LE(deepest, 128 / 3);
+}
+
 TEST(JinjaLimits, survive_a_list_that_contains_itself) {
     const std::string knot =
         "{% set l = [] %}{% set _ = l.append(l) %}"

@@ -115,7 +115,7 @@ Result<Value> pop_entry(const Args& args) {
 Result<Value> update(const Args& args) {
     const Value& given = args.at(0);
     const Dict* from = given.dict();
-    if (!from) return type_error(fmt::format("update needs a dict, not a {}", given.type_name()));
+    if (!from) return type_error(fmt::format("update needs a dict, not {}", given.type_name()));
     KVIK_TRY_VOID(args.heap.budget().steps(from->entries().size()));
     const std::vector<Dict::Entry> entries = from->entries();
     for (const Dict::Entry& entry : entries) {

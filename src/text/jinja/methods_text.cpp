@@ -83,7 +83,7 @@ Result<Value> has_end(const Args& args, End which) {
         const Str* part = each.str();
         if (!part) {
             return type_error(
-                fmt::format("startswith and endswith need a str, not a {}", each.type_name()));
+                fmt::format("startswith and endswith need a str, not {}", each.type_name()));
         }
         KVIK_TRY_VOID(args.heap.budget().bytes(part->view().size()));
         if (which == End::start ? text.starts_with(part->view()) : text.ends_with(part->view())) {
@@ -150,7 +150,7 @@ Result<Value> join(const Args& args) {
         const Str* item = items[i].str();
         if (!item) {
             return type_error(
-                fmt::format("join needs strings, item {} is a {}", i, items[i].type_name()));
+                fmt::format("join needs strings, item {} is {}", i, items[i].type_name()));
         }
         if (i > 0) out.add(self_of(args)->marked);
         out.add(item->marked);

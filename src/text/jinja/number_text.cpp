@@ -1,5 +1,6 @@
 #include "text/jinja/number_text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <string>
 
@@ -9,6 +10,25 @@ namespace kvik::jinja {
 namespace {
 
 constexpr size_t kLongest = 400;  // no number of use is longer
+
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+// How many bytes of `text` are digits with single underscores between them.
+size_t digits_of(std::string_view text, bool (*digit)(char)) {
+    size_t n = 0;
+    while (n < text.size()) {
+        const size_t at = n > 0 && text[n] == '_' ? n + 1 : n;
+        if (at == text.size() || !digit(text[at])) break;
+        n = at + 1;
+    }
+    return n;
+}
+
+bool is_hex(char c) {
+    return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+}
 
 bool is_blank(char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -60,6 +80,38 @@ void take_prefix(std::string_view& text, int base) {
 }
 
 }  // namespace
+
+size_t scan_integer(std::string_view text) {
+    const char letter = text.size() > 1 ? static_cast<char>(text[1] | 0x20) : '\0';
+    if (text[0] == '0' && (letter == 'x' || letter == 'o' || letter == 'b')) {
+        std::string_view digits = text.substr(2);
+        const size_t skip = digits.starts_with('_');
+        digits.remove_prefix(skip);
+        const size_t n = letter == 'x' ? digits_of(digits, is_hex)
+                         : letter == 'o'
+                             ? digits_of(digits, [](char c) { return c >= '0' && c < '8'; })
+                             : digits_of(digits, [](char c) { return c == '0' || c == '1'; });
+        if (n > 0) return 2 + skip + n;
+    }
+    if (text[0] == '0') return digits_of(text, [](char c) { return c == '0'; });
+    return digits_of(text, is_digit);
+}
+
+size_t scan_real(std::string_view text) {
+    size_t n = digits_of(text, is_digit);
+    const size_t whole = n;
+    const auto rest = [&](size_t skip) {
+        return digits_of(text.substr(std::min(n + skip, text.size())), is_digit);
+    };
+    if (n < text.size() && text[n] == '.') {
+        if (const size_t fraction = rest(1)) n += 1 + fraction;
+    }
+    if (n < text.size() && (text[n] | 0x20) == 'e') {
+        const size_t sign = n + 1 < text.size() && (text[n + 1] == '+' || text[n + 1] == '-');
+        if (const size_t exponent = rest(1 + sign)) n += 1 + sign + exponent;
+    }
+    return n == whole ? 0 : n;
+}
 
 std::optional<int64_t> parse_int(std::string_view text, int base) {
     text = without_blanks(text);

@@ -107,7 +107,7 @@ Result<std::vector<Value>> items_of(Heap& heap, const Value& value) {
         return out;
     }
     if (value.is<Undefined>()) return out;
-    return type_error(fmt::format("a {} has no items to go through", value.type_name()));
+    return type_error(fmt::format("{} has no items to go through", value.type_name()));
 }
 
 Result<int64_t> length_of(const Value& value) {
@@ -115,7 +115,7 @@ Result<int64_t> length_of(const Value& value) {
     if (const List* l = value.list()) return static_cast<int64_t>(l->items.size());
     if (const Dict* d = value.dict()) return static_cast<int64_t>(d->entries().size());
     if (value.is<Undefined>()) return int64_t{0};
-    return type_error(fmt::format("a {} has no length", value.type_name()));
+    return type_error(fmt::format("{} has no length", value.type_name()));
 }
 
 Result<Value> list_of(Heap& heap, std::vector<Value> items, List::Form form) {
@@ -164,7 +164,7 @@ Result<Value> slice_of(Heap& heap, const Value& container, const SliceBounds& bo
         return list_of(heap, std::move(items), list->form);
     }
     if (const auto* undefined = container.get_if<Undefined>()) return undefined_error(*undefined);
-    return type_error(fmt::format("a {} cannot be sliced", container.type_name()));
+    return type_error(fmt::format("{} cannot be sliced", container.type_name()));
 }
 
 }  // namespace kvik::jinja

@@ -1,7 +1,8 @@
 // What Python's str knows about characters, over UTF-8.
 //
 // A character is a code point, or a sequence that can never become one (text/utf8.h): such a
-// sequence has a width and a place but no class and no case.
+// sequence has a width and a place but no class and no case. Upper and lower case are Python's for
+// every code point; title case is not for some forty Greek letters with several marks.
 #pragma once
 
 #include <array>
