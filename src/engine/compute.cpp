@@ -43,9 +43,7 @@ void Stepper::forward_alone(std::span<const PlannedRows> all) {
         Result<void> done = parts_.model.forward(batch_.batch(), cache_->view(), *scratch_,
                                                  logits_rows(n_logits_rows, rows.n_logits_rows));
         n_logits_rows += rows.n_logits_rows;
-        if (done) continue;
-        job.error = std::move(done).error();
-        job.sequence.give_back();
+        if (!done) job.error = std::move(done).error();
     }
 }
 

@@ -170,6 +170,9 @@ TEST_F(SessionTest, tokenises_anew_when_the_system_message_changes) {
     EXPECT_EQ(session_.messages().size(), 5u);
     say("and again", how(1));
     EXPECT_GT(session_.stats().n_kept_tokens, 0u);
+    session_.set_system("be quick");  // as long as the other
+    say("and again", how(1));
+    EXPECT_EQ(session_.stats().n_kept_tokens, 0u);
     session_.set_system("");
     EXPECT_EQ(session_.messages()[0].role, "user");
 }

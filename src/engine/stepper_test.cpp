@@ -251,6 +251,23 @@ TEST_F(StepperTest, lets_one_sequence_use_every_block_there_is) {
     EXPECT_EQ(warm.ids, expected(request).ids);
 }
 
+TEST_F(StepperTest, lets_a_prompt_fill_the_cache_and_go_on_from_there) {
+    StepRig rig(model_, options(64, 8));
+    const auto n_all = static_cast<uint32_t>(rig.settings().capacity());
+    const GenerateRequest request = request_for(tokens(n_all - 8), 6);
+    EXPECT_EQ(rig.ask(request).ids, expected(request).ids);
+}
+
+TEST_F(StepperTest, finds_again_what_is_still_cached_of_a_preempted_sequence) {
+    StepRig rig(model_, options(64, 8));
+    rig.submit(request_for(tokens(40), 50));
+    rig.submit(request_for(tokens(40), 50));
+    rig.run();
+    EXPECT_EQ(rig.stepper().counts().n_preemptions, 1u);
+    EXPECT_GE(rig.stepper().counts().n_hit_tokens, 32u);
+    EXPECT_LE(model_.n_rows_computed(), 2u * (40 + 49) + 32);
+}
+
 // ---- what callers may see ----
 
 TEST_F(StepperTest, tells_the_logprob_of_the_raw_distribution) {
@@ -267,10 +284,8 @@ TEST_F(StepperTest, tells_the_logprob_of_the_raw_distribution) {
 }
 
 TEST_F(StepperTest, shows_every_row_of_the_prompts_logits_once_in_order) {
-    EngineOptions o = options(64, 8);
-    o.max_sequences = 3;
-    StepRig rig(model_, o);
-    const std::vector<TokenId> prompt = tokens(90);
+    StepRig rig(model_, options(1, 8));
+    const std::vector<TokenId> prompt = tokens(80);
     rig.ask(request_for(prompt, 2));  // cached, and computed again all the same
     uint32_t n_seen = 0;
     GenerateRequest request = request_for(prompt, 2);
@@ -279,10 +294,10 @@ TEST_F(StepperTest, shows_every_row_of_the_prompts_logits_once_in_order) {
         const std::vector<float> cold = model_.cold_logits(std::span(prompt).first(n_seen));
         EXPECT_TRUE(std::equal(row.begin(), row.end(), cold.begin(), cold.end()));
     };
-    rig.submit(request_for(tokens(30), 60));  // is older, and takes its blocks
+    rig.submit(request_for(tokens(3), 100));  // is older, and takes its blocks while it is computed
     const auto channel = rig.submit(request);
     rig.run();
-    EXPECT_EQ(n_seen, 90u);
+    EXPECT_EQ(n_seen, 80u);
     EXPECT_EQ(told_by(*channel).ids, expected(request).ids);
     EXPECT_GT(rig.stepper().counts().n_preemptions, 0u);
 }
@@ -312,22 +327,23 @@ class FragileModel final : public Model {
 };
 
 TEST_F(StepperTest, ends_only_the_sequence_whose_forward_fails) {
-    GenerateRequest good = request_for({1, 2, 3}, 6);
-    const Expected right = expected(good);
+    const GenerateRequest healthy[2] = {request_for({1, 2, 3}, 6), request_for({6, 7}, 6)};
+    const std::vector<TokenId> right[2] = {expected(healthy[0]).ids, expected(healthy[1]).ids};
+    const std::vector<TokenId> used = joined(joined({1, 2, 3, 4, 5, 6, 7}, right[0]), right[1]);
     TokenId poison = 0;
-    while (std::count(right.ids.begin(), right.ids.end(), poison) || (poison >= 1 && poison <= 3)) {
-        ++poison;
-    }
+    while (std::count(used.begin(), used.end(), poison)) ++poison;
     const FragileModel model(model_, poison);
     StepRig rig(model, options());
-    const auto healthy = rig.submit(good);
+    const auto before = rig.submit(healthy[0]);
     const auto ill = rig.submit(request_for({4, 5, poison}, 6));
+    const auto after = rig.submit(healthy[1]);
     rig.run();
-    EXPECT_EQ(told_by(*healthy).ids, right.ids);
+    EXPECT_EQ(told_by(*before).ids, right[0]);
+    EXPECT_EQ(told_by(*after).ids, right[1]);
     const Told told = told_by(*ill);
     ASSERT_TRUE(told.error.has_value());
     EXPECT_EQ(told.error->message, "layer 3: not a number");
-    EXPECT_EQ(rig.n_used_blocks(), 1u);  // the healthy one's
+    EXPECT_EQ(rig.n_used_blocks(), 2u);  // the healthy ones'
 }
 
 }  // namespace

@@ -39,10 +39,6 @@ void Sequence::truncate(uint32_t n_tokens) {
     if (n_computed() > n_tokens) table_.truncate(n_tokens);
 }
 
-void Sequence::give_back() {
-    table_.truncate(n_computed());
-}
-
 void Sequence::give_up() {
     table_.truncate(0);
 }

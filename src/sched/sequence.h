@@ -39,7 +39,6 @@ class Sequence {
     [[nodiscard]] bool reserve(uint32_t n_rows);
     void commit(uint32_t n_rows);
     void truncate(uint32_t n_tokens);  // forgets the tokens past the first n and their KV
-    void give_back();                  // the blocks reserved and not committed
     void give_up();                    // all blocks
 
     BlockTable& table() { return table_; }

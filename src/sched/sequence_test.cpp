@@ -48,18 +48,6 @@ TEST(Sequence, gives_up_its_blocks_and_keeps_its_tokens) {
     EXPECT_EQ(s.n_computed(), 0u);
 }
 
-TEST(Sequence, gives_back_what_was_reserved_and_not_computed) {
-    Fixture f(4);
-    Sequence s = f.sequence(40, 40);
-    ASSERT_TRUE(s.reserve(16));
-    s.commit(16);
-    ASSERT_TRUE(s.reserve(24));
-    EXPECT_EQ(f.pool.n_free(), 1u);
-    s.give_back();
-    EXPECT_EQ(f.pool.n_free(), 3u);
-    EXPECT_EQ(s.n_computed(), 16u);
-}
-
 TEST(Sequence, forgets_picked_tokens_and_their_kv) {
     Fixture f(4);
     Sequence s = f.sequence(15, 30);
