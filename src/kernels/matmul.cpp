@@ -3,6 +3,8 @@
 namespace kvik {
 namespace {
 
+constexpr uint32_t kDirectPanels = 8;  // up to 96 rows; measured, changes no bit
+
 const TileKernels& kernels_of(const KernelTable& kernels, const PackedMatrix& matrix) {
     return kernels.types[static_cast<size_t>(matrix.type)];
 }
@@ -24,12 +26,12 @@ TilePair::TilePair(const KernelTable& kernels, Act act, TileRef a, TileRef b, co
                 scratch.decoded + static_cast<uint64_t>(x.k()) * kTileRows);
 }
 
-// One panel reads the tile as it lies; more than one pays for unpacking once.
+// A few panels read the tile as it lies; more pay for unpacking once.
 void TilePair::prepare(Half& half, UnpackedGroup* unpacked, float* decoded) {
     const PackedMatrix& matrix = *half.ref.matrix;
     const uint8_t* tile = matrix.tile(half.ref.tile);
     if (takes_quantised(kernels_, act_, matrix)) {
-        if (x_.n_panels() == 1) return;
+        if (x_.n_panels() <= kDirectPanels) return;
         kernels_of(kernels_, matrix).unpack(tile, matrix.n_groups(), unpacked);
         half.unpacked = unpacked;
     } else if (matrix.type == TileType::f32) {
