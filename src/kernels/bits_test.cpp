@@ -11,8 +11,12 @@
 namespace kvik::testing {
 namespace {
 
-constexpr TileType kQuantised[] = {TileType::q4_1, TileType::q8_0};
-constexpr TileType kAll[] = {TileType::f32, TileType::f16, TileType::q4_1, TileType::q8_0};
+constexpr TileType kQuantised[] = {TileType::q4_0, TileType::q4_1, TileType::q5_0,
+                                   TileType::q5_1, TileType::q8_0, TileType::iq4_nl};
+constexpr TileType kAll[] = {TileType::f32,  TileType::f16,  TileType::q4_0, TileType::q4_1,
+                             TileType::q5_0, TileType::q5_1, TileType::q8_0, TileType::iq4_nl};
+constexpr TileType kSuper[] = {TileType::q4_k, TileType::q6_k};
+constexpr uint32_t kSuperWidths[] = {256, 768, 2304};
 constexpr uint32_t kWidths[] = {32, 96, 576, 640, 2304};
 
 class Bits : public ::testing::TestWithParam<const KernelTable*> {
@@ -121,23 +125,70 @@ TEST_P(Bits, unpacked_matmul_gives_what_the_tile_gives) {
         }
 }
 
-TEST_P(Bits, decode_and_f32_matmul_alike) {
-    for (const TileType type : kAll)
-        for (const uint32_t k : kWidths) {
-            const Packed w(type, random_rows(rng, tile_traits(type).dtype, 16, k), 16, k);
-            std::vector<float> a(size_t{k} * 16), b(a);
-            const uint32_t n_groups = w.matrix.n_groups();
-            scalar.types[static_cast<size_t>(type)].decode(w.matrix.data, n_groups, a.data());
-            fast.types[static_cast<size_t>(type)].decode(w.matrix.data, n_groups, b.data());
-            ASSERT_TRUE(same_bits(a, b)) << "k " << k;
+TEST_P(Bits, super_quantise_alike) {
+    for (const float scale : {1.0f, 1e-31f, 1e-42f, 3e37f})
+        for (const uint32_t k : kSuperWidths) {
+            std::vector<float> x = random_floats(rng, k, scale);
+            std::fill_n(x.begin(), 256, 0.0f);
+            SuperMemory a(k, 5), b(k, 5);
+            EXPECT_EQ(scalar.super_quantize(x.data(), k / 256, a.panel, 2),
+                      fast.super_quantize(x.data(), k / 256, b.panel, 2));
+            EXPECT_TRUE(a.same_bits(b)) << "scale " << scale << " k " << k;
+            x[k - 1] = std::numeric_limits<float>::quiet_NaN();
+            EXPECT_EQ(fast.super_quantize(x.data(), k / 256, b.panel, 2), 0);
+        }
+}
+
+TEST_P(Bits, super_matmul_alike_from_the_tile_and_unpacked) {
+    for (const TileType type : kSuper)
+        for (const uint32_t k : kSuperWidths) {
+            const TileTraits& traits = tile_traits(type);
+            const Packed w(type, random_rows(rng, traits.dtype, 16, k), 16, k);
+            const uint32_t n_groups = k / kSuperGroup;
+            const TileKernels& kernels = fast.types[static_cast<size_t>(type)];
+            std::vector<UnpackedSuperGroup> groups(n_groups + 2);  // what a prefetch may name
+            kernels.super_unpack(w.matrix.data, n_groups, groups.data());
+            SuperMemory x(k, kPanelCols);
+            for (uint32_t c = 0; c < kPanelCols; ++c)
+                scalar.super_quantize(random_floats(rng, k).data(), n_groups, x.panel, c);
             for (uint32_t n = 1; n <= kPanelCols; ++n) {
-                const std::vector<float> x = random_floats(rng, size_t{k} * n);
-                std::vector<float> y(n * 16), z(y);
-                scalar.matmul_f32(a.data(), k, x.data(), n, n, {y.data(), 16});
-                fast.matmul_f32(a.data(), k, x.data(), n, n, {z.data(), 16});
-                EXPECT_TRUE(same_bits(y, z)) << "k " << k << " n " << n;
+                const uint32_t c0 = below(rng, kPanelCols - n + 1);
+                std::vector<float> a(n * 20, 7.0f), b(a), u(a), s(a);
+                scalar.types[static_cast<size_t>(type)].super_matmul(
+                    w.matrix.data, n_groups, x.panel, c0, n, {a.data(), 20});
+                kernels.super_matmul(w.matrix.data, n_groups, x.panel, c0, n, {b.data(), 20});
+                fast.super_matmul_unpacked(type, groups.data(), n_groups, x.panel, c0, n,
+                                           {u.data(), 20});
+                scalar.super_matmul_unpacked(type, groups.data(), n_groups, x.panel, c0, n,
+                                             {s.data(), 20});
+                EXPECT_TRUE(same_bits(a, b)) << "k " << k << " n " << n;
+                EXPECT_TRUE(same_bits(a, u)) << "k " << k << " n " << n;
+                EXPECT_TRUE(same_bits(a, s)) << "k " << k << " n " << n;
             }
         }
+}
+
+TEST_P(Bits, decode_and_f32_matmul_alike) {
+    std::vector<std::pair<TileType, uint32_t>> cases;
+    for (const TileType type : kAll)
+        for (const uint32_t k : kWidths) cases.emplace_back(type, k);
+    for (const TileType type : kSuper)
+        for (const uint32_t k : kSuperWidths) cases.emplace_back(type, k);
+    for (const auto& [type, k] : cases) {
+        const Packed w(type, random_rows(rng, tile_traits(type).dtype, 16, k), 16, k);
+        std::vector<float> a(size_t{k} * 16), b(a);
+        const uint32_t n_groups = w.matrix.n_groups();
+        scalar.types[static_cast<size_t>(type)].decode(w.matrix.data, n_groups, a.data());
+        fast.types[static_cast<size_t>(type)].decode(w.matrix.data, n_groups, b.data());
+        ASSERT_TRUE(same_bits(a, b)) << "k " << k;
+        for (uint32_t n = 1; n <= kPanelCols; ++n) {
+            const std::vector<float> x = random_floats(rng, size_t{k} * n);
+            std::vector<float> y(n * 16), z(y);
+            scalar.matmul_f32(a.data(), k, x.data(), n, n, {y.data(), 16});
+            fast.matmul_f32(a.data(), k, x.data(), n, n, {z.data(), 16});
+            EXPECT_TRUE(same_bits(y, z)) << "k " << k << " n " << n;
+        }
+    }
 }
 
 TEST_P(Bits, rows_alike_at_every_length) {

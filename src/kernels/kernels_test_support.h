@@ -37,23 +37,18 @@ inline std::vector<uint8_t> random_rows(Rng& rng, DType dtype, uint32_t n_rows, 
         const uint16_t h = float_to_half(normal(rng, scale));
         std::memcpy(p, &h, 2);
     };
-    for (size_t at = 0; at < bytes.size(); at += info.group_bytes) switch (dtype) {
-            case DType::f32: {
-                const float v = normal(rng);
-                std::memcpy(&bytes[at], &v, 4);
-                break;
-            }
-            case DType::f16:
-                put_half(&bytes[at], 1.0f);
-                break;
-            case DType::q4_1:
-                put_half(&bytes[at], 0.01f);
-                put_half(&bytes[at + 2], 0.05f);
-                break;
-            case DType::q8_0:
-                put_half(&bytes[at], 0.01f);
-                break;
+    for (size_t at = 0; at < bytes.size(); at += info.group_bytes) {
+        if (dtype == DType::f32) {
+            const float v = normal(rng);
+            std::memcpy(&bytes[at], &v, 4);
+        } else if (dtype == DType::q6_k) {
+            put_half(&bytes[at + 208], 0.001f);
+        } else {
+            put_half(&bytes[at], dtype == DType::f16 ? 1.0f : 0.01f);
         }
+        if (dtype == DType::q4_1 || dtype == DType::q5_1 || dtype == DType::q4_k)
+            put_half(&bytes[at + 2], 0.05f);
+    }
     return bytes;
 }
 
@@ -89,6 +84,27 @@ struct PanelMemory {
         return q == other.q && nsum == other.nsum &&
                std::memcmp(d.data(), other.d.data(), 4 * d.size()) == 0 &&
                std::memcmp(u.data(), other.u.data(), 4 * u.size()) == 0;
+    }
+};
+
+// The same for the K types.
+struct SuperMemory {
+    std::vector<int8_t> q;
+    std::vector<float> d;
+    std::vector<int32_t> nsum16;
+    std::vector<int16_t> nsum32;
+    SuperPanel panel;
+
+    SuperMemory(uint32_t k, uint32_t stride)
+        : q(size_t{k} * stride),
+          d(size_t{k} / kSuperGroup * stride),
+          nsum16(d.size() * 16),
+          nsum32(d.size() * 8),
+          panel{q.data(), d.data(), nsum16.data(), nsum32.data(), stride} {}
+
+    bool same_bits(const SuperMemory& other) const {
+        return q == other.q && nsum16 == other.nsum16 && nsum32 == other.nsum32 &&
+               std::memcmp(d.data(), other.d.data(), 4 * d.size()) == 0;
     }
 };
 

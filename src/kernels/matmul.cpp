@@ -9,10 +9,6 @@ const TileKernels& kernels_of(const KernelTable& kernels, const PackedMatrix& ma
     return kernels.types[static_cast<size_t>(matrix.type)];
 }
 
-bool takes_quantised(const KernelTable& kernels, Act act, const PackedMatrix& matrix) {
-    return act == Act::int8 && kernels_of(kernels, matrix).matmul != nullptr;
-}
-
 }  // namespace
 
 TilePair::TilePair(const KernelTable& kernels, Act act, TileRef a, TileRef b, const Activations& x,
@@ -20,25 +16,32 @@ TilePair::TilePair(const KernelTable& kernels, Act act, TileRef a, TileRef b, co
     : kernels_(kernels), x_(x), scratch_(scratch), act_(act) {
     a_.ref = a;
     b_.ref = b;
-    prepare(a_, scratch.unpacked, scratch.decoded);
-    if (b.matrix)
-        prepare(b_, scratch.unpacked + x.k() / kGroup,
-                scratch.decoded + static_cast<uint64_t>(x.k()) * kTileRows);
+    prepare(a_, 0);
+    if (b.matrix) prepare(b_, 1);
 }
 
 // A few panels read the tile as it lies; more pay for unpacking once.
-void TilePair::prepare(Half& half, UnpackedGroup* unpacked, float* decoded) {
+void TilePair::prepare(Half& half, uint32_t index) {
     const PackedMatrix& matrix = *half.ref.matrix;
     const uint8_t* tile = matrix.tile(half.ref.tile);
-    if (takes_quantised(kernels_, act_, matrix)) {
-        if (x_.n_panels() <= kDirectPanels) return;
-        kernels_of(kernels_, matrix).unpack(tile, matrix.n_groups(), unpacked);
-        half.unpacked = unpacked;
-    } else if (matrix.type == TileType::f32) {
-        half.decoded = reinterpret_cast<const float*>(tile);
+    const TileKernels& kernels = kernels_of(kernels_, matrix);
+    const ActForms form = act_forms(act_, matrix);
+    if (form.floats) {
+        float* decoded = scratch_.decoded + uint64_t{index} * x_.k() * kTileRows;
+        if (matrix.type != TileType::f32) kernels.decode(tile, matrix.n_groups(), decoded);
+        half.decoded =
+            matrix.type == TileType::f32 ? reinterpret_cast<const float*>(tile) : decoded;
+        return;
+    }
+    if (x_.n_panels() <= kDirectPanels) return;
+    if (form.super) {
+        UnpackedSuperGroup* to = scratch_.unpacked_super + uint64_t{index} * (x_.k() / kSuperGroup);
+        kernels.super_unpack(tile, matrix.n_groups(), to);
+        half.unpacked_super = to;
     } else {
-        kernels_of(kernels_, matrix).decode(tile, matrix.n_groups(), decoded);
-        half.decoded = decoded;
+        UnpackedGroup* to = scratch_.unpacked + uint64_t{index} * (x_.k() / kGroup);
+        kernels.unpack(tile, matrix.n_groups(), to);
+        half.unpacked = to;
     }
 }
 
@@ -62,15 +65,21 @@ void TilePair::run_half(const Half& half, uint32_t panel, float* out) const {
     const PackedMatrix& matrix = *half.ref.matrix;
     const uint32_t n = x_.panel_cols(panel);
     const TileOut to = {out, kSinkStride};
+    const TileKernels& kernels = kernels_of(kernels_, matrix);
+    const uint8_t* tile = matrix.tile(half.ref.tile);
     if (half.decoded) {
         kernels_.matmul_f32(half.decoded, x_.k(), x_.float_panel(panel), n, n, to);
     } else if (half.unpacked) {
         const TileTraits& traits = tile_traits(matrix.type);
         kernels_.matmul_unpacked(half.unpacked, nullptr, x_.k() / kGroup, traits.zero_shift,
                                  traits.has_min, x_.quant_panel(panel), 0, n, to, to);
+    } else if (half.unpacked_super) {
+        kernels_.super_matmul_unpacked(matrix.type, half.unpacked_super, matrix.n_groups(),
+                                       x_.super_panel(panel), 0, n, to);
+    } else if (kernels.super_matmul) {
+        kernels.super_matmul(tile, matrix.n_groups(), x_.super_panel(panel), 0, n, to);
     } else {
-        kernels_of(kernels_, matrix)
-            .matmul(matrix.tile(half.ref.tile), matrix.n_groups(), x_.quant_panel(panel), 0, n, to);
+        kernels.matmul(tile, matrix.n_groups(), x_.quant_panel(panel), 0, n, to);
     }
 }
 

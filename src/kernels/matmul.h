@@ -18,12 +18,16 @@ inline constexpr uint32_t kSinkStride = 2 * kTileRows;
 
 // Working memory of one worker.
 struct TileScratch {
-    UnpackedGroup* unpacked = nullptr;  // [2][max_k / 32]
-    float* decoded = nullptr;           // [2][max_k][16]; only when a float path can run
+    UnpackedGroup* unpacked = nullptr;             // [2][max_k / 32]
+    UnpackedSuperGroup* unpacked_super = nullptr;  // [2][max_k / 256]
+    float* decoded = nullptr;                      // [2][max_k][16]
     alignas(64) float out[kPanelCols * kSinkStride];
 
     static uint64_t unpacked_bytes(uint32_t max_k) {
         return 2ull * ((max_k + kGroup - 1) / kGroup) * sizeof(UnpackedGroup);
+    }
+    static uint64_t unpacked_super_bytes(uint32_t max_k) {
+        return 2ull * ((max_k + kSuperGroup - 1) / kSuperGroup) * sizeof(UnpackedSuperGroup);
     }
     static uint64_t decoded_bytes(uint32_t max_k) { return 2ull * max_k * kTileRows * 4; }
 };
@@ -45,9 +49,10 @@ class TilePair {
     struct Half {
         TileRef ref;
         const UnpackedGroup* unpacked = nullptr;
+        const UnpackedSuperGroup* unpacked_super = nullptr;
         const float* decoded = nullptr;
     };
-    void prepare(Half& half, UnpackedGroup* unpacked, float* decoded);
+    void prepare(Half& half, uint32_t index);
     void run_half(const Half& half, uint32_t panel, float* out) const;
 
     const KernelTable& kernels_;

@@ -5,8 +5,14 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "tensor/half.h"
+#include "kernels/super_row.h"
+#include "kernels/tile_row.h"
+#include "tensor/quant/q4_0.h"
 #include "tensor/quant/q4_1.h"
+#include "tensor/quant/q4_k.h"
+#include "tensor/quant/q5_0.h"
+#include "tensor/quant/q5_1.h"
+#include "tensor/quant/q6_k.h"
 #include "tensor/quant/q8_0.h"
 
 namespace kvik {
@@ -15,16 +21,63 @@ namespace {
 constexpr std::array<TileTraits, kTileTypes> kTraits = {{
     {TileType::f32, DType::f32, 1, 64, 0, 0},
     {TileType::f16, DType::f16, 1, 32, 0, 0},
+    {TileType::q4_0, DType::q4_0, 32, 288, 3, 0},
     {TileType::q4_1, DType::q4_1, 32, 320, 0, 1},
+    {TileType::q5_0, DType::q5_0, 32, 352, 4, 0},
+    {TileType::q5_1, DType::q5_1, 32, 384, 0, 1},
     {TileType::q8_0, DType::q8_0, 32, 544, 7, 0},
+    {TileType::iq4_nl, DType::iq4_nl, 32, 288, 7, 0},
+    {TileType::q4_k, DType::q4_k, 256, 2368, 0, 1},
+    {TileType::q6_k, DType::q6_k, 256, 3360, 5, 0},
 }};
+
+// Nibbles of one row: 4 vectors, then its scale and, where there is one, its minimum behind `at`.
+void pack_nibbles(const uint8_t* qs, uint32_t r, uint8_t* out) {
+    for (uint32_t k = 0; k < 16; k += 4) std::memcpy(out + 16 * k + 4 * r, qs + k, 4);
+}
+
+// Q4_0 and IQ4_NL.
+void pack_q4_0(const uint8_t* src, uint32_t r, uint8_t* out) {
+    Q4_0Group group;
+    std::memcpy(&group, src, sizeof group);
+    pack_nibbles(group.qs, r, out);
+    std::memcpy(out + 256 + 2 * r, &group.d, 2);
+}
 
 void pack_q4_1(const uint8_t* src, uint32_t r, uint8_t* out) {
     Q4_1Group group;
     std::memcpy(&group, src, sizeof group);
-    for (uint32_t k = 0; k < 16; ++k) out[64 * (k / 4) + 4 * r + k % 4] = group.qs[k];
+    pack_nibbles(group.qs, r, out);
     std::memcpy(out + 256 + 2 * r, &group.d, 2);
     std::memcpy(out + 288 + 2 * r, &group.m, 2);
+}
+
+// Fifth bits: bit j of byte i in lane r belongs to k = 4j + i.
+void pack_fifth_bits(const uint8_t* bits, uint32_t r, uint8_t* plane) {
+    uint32_t qh = 0;
+    std::memcpy(&qh, bits, 4);
+    for (uint32_t i = 0; i < 4; ++i) {
+        uint32_t byte = 0;
+        for (uint32_t j = 0; j < 8; ++j) byte |= (qh >> (4 * j + i) & 1u) << j;
+        plane[4 * r + i] = static_cast<uint8_t>(byte);
+    }
+}
+
+void pack_q5_0(const uint8_t* src, uint32_t r, uint8_t* out) {
+    Q5_0Group group;
+    std::memcpy(&group, src, sizeof group);
+    pack_nibbles(group.qs, r, out);
+    pack_fifth_bits(group.qh, r, out + 256);
+    std::memcpy(out + 320 + 2 * r, &group.d, 2);
+}
+
+void pack_q5_1(const uint8_t* src, uint32_t r, uint8_t* out) {
+    Q5_1Group group;
+    std::memcpy(&group, src, sizeof group);
+    pack_nibbles(group.qs, r, out);
+    pack_fifth_bits(group.qh, r, out + 256);
+    std::memcpy(out + 320 + 2 * r, &group.d, 2);
+    std::memcpy(out + 352 + 2 * r, &group.m, 2);
 }
 
 void pack_q8_0(const uint8_t* src, uint32_t r, uint8_t* out) {
@@ -39,11 +92,91 @@ void pack_q8_0(const uint8_t* src, uint32_t r, uint8_t* out) {
     std::memcpy(out + 512 + 2 * r, &group.d, 2);
 }
 
-uint16_t load_u16(const uint8_t* p) {
-    uint16_t v = 0;
-    std::memcpy(&v, p, 2);
-    return v;
+void pack_q4_k(const uint8_t* src, uint32_t r, uint8_t* out) {
+    Q4_KGroup group;
+    std::memcpy(&group, src, sizeof group);
+    for (uint32_t pair = 0; pair < 4; ++pair)
+        for (uint32_t k = 0; k < 32; k += 4)
+            std::memcpy(out + 512 * pair + 16 * k + 4 * r, group.qs + 32 * pair + k, 4);
+    for (uint32_t i = 0; i < 8; ++i) {
+        const ScaleMin s = k_scale_min(group.scales, static_cast<int>(i));
+        out[2048 + 16 * i + r] = s.scale;
+        out[2176 + 32 * (i / 2) + 2 * r + i % 2] = s.min;
+    }
+    std::memcpy(out + 2304 + 2 * r, &group.d, 2);
+    std::memcpy(out + 2336 + 2 * r, &group.dmin, 2);
 }
+
+void pack_q6_k(const uint8_t* src, uint32_t r, uint8_t* out) {
+    Q6_KGroup group;
+    std::memcpy(&group, src, sizeof group);
+    for (uint32_t sub = 0; sub < 16; ++sub) {
+        const uint32_t h = sub % 4;
+        uint8_t* quarter = out + 768 * (sub / 4);
+        for (uint32_t k = 0; k < 16; ++k) {
+            const int q = six_bits(group, static_cast<int>(16 * sub + k));
+            uint8_t& low = quarter[64 * (4 * (h % 2) + k / 4) + 4 * r + k % 4];
+            uint8_t& high = quarter[512 + 64 * (k / 4) + 4 * r + k % 4];
+            const int keep_low = h < 2 ? 0 : low & 15, keep_high = h == 0 ? 0 : high;
+            low = static_cast<uint8_t>(keep_low | (q & 15) << (h < 2 ? 0 : 4));
+            high = static_cast<uint8_t>(keep_high | (q >> 4) << (2 * h));
+        }
+        out[3072 + 16 * sub + r] = static_cast<uint8_t>(group.scales[sub]);
+    }
+    std::memcpy(out + 3328 + 2 * r, &group.d, 2);
+}
+
+void pack_f32(const uint8_t* src, uint32_t r, uint8_t* out) {
+    std::memcpy(out + 4 * r, src, 4);
+}
+void pack_f16(const uint8_t* src, uint32_t r, uint8_t* out) {
+    std::memcpy(out + 2 * r, src, 2);
+}
+
+// One row of one group as f32: mul, then add, each rounded, as tensor/quant decodes.
+template <class W>
+void decode_group(const uint8_t* group, uint32_t r, float* out) {
+    const GroupRow row = W::read(group, r);
+    const bool has_min = kTraits[static_cast<size_t>(W::kType)].has_min != 0;
+    for (uint32_t k = 0; k < kGroup; ++k) {
+        const float product = static_cast<float>(row.w[k]) * row.scale;
+        out[k] = has_min ? product + row.min : product;
+    }
+}
+
+template <class W>
+void decode_super_group(const uint8_t* group, uint32_t r, float* out) {
+    const SuperRow row = W::read(group, r);
+    for (uint32_t k = 0; k < kSuperGroup; ++k) {
+        const float v = row.scale[k / W::kSubGroup] * static_cast<float>(row.w[k]);
+        out[k] = W::kMin ? v - row.min_scale * static_cast<float>(row.min[k / 32]) : v;
+    }
+}
+
+void decode_f32(const uint8_t* group, uint32_t r, float* out) {
+    std::memcpy(out, group + 4 * r, 4);
+}
+void decode_f16(const uint8_t* group, uint32_t r, float* out) {
+    *out = tile_half(group + 2 * r);
+}
+
+// How one row's group goes into a tile and comes out again; by TileType.
+struct Codec {
+    void (*pack)(const uint8_t* src, uint32_t r, uint8_t* out);
+    void (*decode)(const uint8_t* group, uint32_t r, float* out);
+};
+constexpr std::array<Codec, kTileTypes> kCodecs = {{
+    {pack_f32, decode_f32},
+    {pack_f16, decode_f16},
+    {pack_q4_0, decode_group<tile_row::Q4_0>},
+    {pack_q4_1, decode_group<tile_row::Q4_1>},
+    {pack_q5_0, decode_group<tile_row::Q5_0>},
+    {pack_q5_1, decode_group<tile_row::Q5_1>},
+    {pack_q8_0, decode_group<tile_row::Q8_0>},
+    {pack_q4_0, decode_group<tile_row::IQ4_NL>},
+    {pack_q4_k, decode_super_group<tile_row::Q4_K>},
+    {pack_q6_k, decode_super_group<tile_row::Q6_K>},
+}};
 
 }  // namespace
 
@@ -65,6 +198,7 @@ void pack_tiles(TileType type, const uint8_t* rows, uint32_t n_rows, uint32_t n_
                 uint32_t n_tiles, uint8_t* out) {
     const TileTraits& traits = tile_traits(type);
     KVIK_CHECK(n_cols % traits.group == 0, "a packed row is whole groups");
+    const Codec& codec = kCodecs[static_cast<size_t>(type)];
     const uint32_t n_groups = n_cols / traits.group;
     const uint64_t row_bytes = dtype_bytes(traits.dtype, n_cols);
     const uint32_t group_bytes = dtype_info(traits.dtype).group_bytes;
@@ -76,22 +210,11 @@ void pack_tiles(TileType type, const uint8_t* rows, uint32_t n_rows, uint32_t n_
         for (uint32_t r = 0; r < n; ++r) {
             const uint8_t* src = rows + (first + r) * row_bytes;
             uint8_t* dst = out;
-            for (uint32_t g = 0; g < n_groups;
-                 ++g, src += group_bytes, dst += traits.tile_group_bytes)
-                switch (type) {
-                    case TileType::f32:
-                        std::memcpy(dst + 4 * r, src, 4);
-                        break;
-                    case TileType::f16:
-                        std::memcpy(dst + 2 * r, src, 2);
-                        break;
-                    case TileType::q4_1:
-                        pack_q4_1(src, r, dst);
-                        break;
-                    case TileType::q8_0:
-                        pack_q8_0(src, r, dst);
-                        break;
-                }
+            for (uint32_t g = 0; g < n_groups; ++g) {
+                codec.pack(src, r, dst);
+                src += group_bytes;
+                dst += traits.tile_group_bytes;
+            }
         }
         out += static_cast<uint64_t>(n_groups) * traits.tile_group_bytes;
     }
@@ -99,33 +222,11 @@ void pack_tiles(TileType type, const uint8_t* rows, uint32_t n_rows, uint32_t n_
 
 void decode_packed_row(const PackedMatrix& matrix, uint32_t row, float* out) {
     KVIK_CHECK(row < matrix.n_rows, "a row of the matrix");
-    const uint32_t r = row % kTileRows;
+    const TileTraits& traits = tile_traits(matrix.type);
+    const Codec& codec = kCodecs[static_cast<size_t>(matrix.type)];
     const uint8_t* p = matrix.tile(row / kTileRows);
-    const uint32_t step = tile_traits(matrix.type).tile_group_bytes;
-    for (uint32_t g = 0; g < matrix.n_groups(); ++g, p += step) switch (matrix.type) {
-            case TileType::f32:
-                std::memcpy(out + g, p + 4 * r, 4);
-                break;
-            case TileType::f16:
-                out[g] = half_to_float(load_u16(p + 2 * r));
-                break;
-            case TileType::q4_1: {
-                const float d = half_to_float(load_u16(p + 256 + 2 * r));
-                const float m = half_to_float(load_u16(p + 288 + 2 * r));
-                for (uint32_t k = 0; k < 16; ++k) {
-                    const uint8_t byte = p[64 * (k / 4) + 4 * r + k % 4];
-                    out[32 * g + k] = static_cast<float>(byte & 15) * d + m;
-                    out[32 * g + 16 + k] = static_cast<float>(byte >> 4) * d + m;
-                }
-                break;
-            }
-            case TileType::q8_0: {
-                const float d = half_to_float(load_u16(p + 512 + 2 * r));
-                for (uint32_t k = 0; k < 32; ++k)
-                    out[32 * g + k] = static_cast<float>(p[64 * (k / 4) + 4 * r + k % 4] - 128) * d;
-                break;
-            }
-        }
+    for (uint32_t g = 0; g < matrix.n_groups(); ++g, p += traits.tile_group_bytes)
+        codec.decode(p, row % kTileRows, out + uint64_t{g} * traits.group);
 }
 
 }  // namespace kvik

@@ -1,15 +1,12 @@
 // Packing: rows of a weight matrix -> tiles of 16 output rows, the one layout of every kernel.
 //
 // Shape   a tile holds 16 rows x all k. Lane r of every 64-byte vector is row r.
-//           32-group types: per group of 32 k, `tile_group_bytes`:
-//             Q4_1  4 vectors of nibbles (vector j, lane r, byte i: low k = 4j+i, high k =
-//             16+4j+i),
-//                   16 f16 scales, 16 f16 minimums                                       = 320
-//             Q8_0  8 vectors (vector j, lane r, byte i: k = 4j+i) of q + 128, 16 f16     = 544
+//           SPEC.md, "The layout", lists what the group of each quantised type holds.
 //           F16, F32: per k, 16 values.
 //         Rows past the end are zero.
 // Source  the layout is derived in SPEC.md.
-// Adding  a type: a TileType, a case in each function of pack.cpp, its kernels.
+// Adding  a type: a TileType, a row in both tables of pack.cpp, its row reader (tile_row.h or
+//         super_row.h), its unpacking in body/.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +20,7 @@ namespace kvik {
 struct TileTraits {
     TileType type;
     DType dtype;
-    uint32_t group;             // k of a group: 32, or 1 for F16 and F32
+    uint32_t group;             // k of a group: 32, 256 for the K types, 1 for F16 and F32
     uint32_t tile_group_bytes;  // bytes of one group of a 16-row tile
     uint32_t zero_shift;        // the zero point is 1 << zero_shift; 0: none
     uint32_t has_min;

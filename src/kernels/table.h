@@ -15,13 +15,14 @@ namespace kvik {
 inline constexpr uint32_t kTileRows = 16;      // output rows of a weight tile: one a lane
 inline constexpr uint32_t kPanelCols = 12;     // tokens of an activation panel
 inline constexpr uint32_t kGroup = 32;         // elements of a quantisation group
+inline constexpr uint32_t kSuperGroup = 256;   // of the K types
 inline constexpr uint32_t kChunkTokens = 256;  // attention works in chunks of this many positions
 inline constexpr uint32_t kMaxHeadDim = 256;
 inline constexpr uint32_t kMaxQueries = 12;  // query rows that go through attention together
 
 // Weight types with a tile layout; the index into KernelTable::types.
-enum class TileType : uint32_t { f32, f16, q4_1, q8_0 };
-inline constexpr uint32_t kTileTypes = 4;
+enum class TileType : uint32_t { f32, f16, q4_0, q4_1, q5_0, q5_1, q8_0, iq4_nl, q4_k, q6_k };
+inline constexpr uint32_t kTileTypes = 10;
 
 // One panel of quantised activations (R2). Group g of column c starts at q + (g * stride + c) * 32.
 struct QuantPanel {
@@ -30,6 +31,25 @@ struct QuantPanel {
     float* u;       // [n_groups][stride] d * float(sum of q): what a minimum is multiplied with
     int32_t* nsum;  // [n_groups][stride] -(sum of q): what a zero point is multiplied with
     uint32_t stride;
+};
+
+// The same for the K types: one scale per 256 elements. Group g of column c starts at
+// q + (g * stride + c) * 256.
+struct SuperPanel {
+    int8_t* q;        // [n_groups][stride][256]
+    float* d;         // [n_groups][stride] scale
+    int32_t* nsum16;  // [n_groups][stride][16] -(sum of 16): what a zero point is multiplied with
+    int16_t* nsum32;  // [n_groups][stride][8] -(sum of 32): what a minimum is multiplied with
+    uint32_t stride;
+};
+
+// A 256-group of a tile, unpacked for prefill: u8 in the order of k, a scale d * sc for each
+// sub-group (16 of 16 elements, or 8 of 32), minimums in pairs of sub-groups as 16-bit numbers.
+struct UnpackedSuperGroup {
+    uint8_t w[4096];
+    float scale[16][16];
+    int16_t min[4][16][2];
+    float min_scale[16];
 };
 
 // A tile unpacked for prefill: a group is 512 bytes of u8 in tile order, 16 scales and 16 minimums.
@@ -54,6 +74,10 @@ struct TileKernels {
     void (*unpack)(const uint8_t* tile, uint32_t n_groups, UnpackedGroup* groups);
     // Tile -> [k][16] f32, exactly the type's decode; k = 32 * n_groups, or n_groups for f32, f16.
     void (*decode)(const uint8_t* tile, uint32_t n_groups, float* out);
+    // The same for the K types, which have these two instead of matmul and unpack.
+    void (*super_matmul)(const uint8_t* tile, uint32_t n_groups, SuperPanel panel, uint32_t c0,
+                         uint32_t n, TileOut out);
+    void (*super_unpack)(const uint8_t* tile, uint32_t n_groups, UnpackedSuperGroup* groups);
 };
 
 // One chunk of attention (R5) for query rows that share a kv head. All ranges are within the chunk.
@@ -82,11 +106,15 @@ struct KernelTable {
     void (*matmul_unpacked)(const UnpackedGroup* a, const UnpackedGroup* b, uint32_t n_groups,
                             uint32_t zero_shift, uint32_t has_min, QuantPanel panel, uint32_t c0,
                             uint32_t n, TileOut out_a, TileOut out_b);
+    // n columns from one unpacked tile of a K type.
+    void (*super_matmul_unpacked)(TileType type, const UnpackedSuperGroup* tile, uint32_t n_groups,
+                                  SuperPanel panel, uint32_t c0, uint32_t n, TileOut out);
     // R3: [k][16] f32 weights times f32 columns x[k * stride + c].
     void (*matmul_f32)(const float* tile, uint32_t k, const float* x, uint32_t stride, uint32_t n,
                        TileOut out);
     // R2: one row into column c of a panel. Returns 0 if a value is NaN or infinite.
     int (*quantize)(const float* x, uint32_t n_groups, QuantPanel panel, uint32_t c);
+    int (*super_quantize)(const float* x, uint32_t n_groups, SuperPanel panel, uint32_t c);
     // R4: y = x * (1 / sqrt(ss / n + eps)) * w. Returns ss: not finite if a value was not.
     float (*rms_norm)(const float* x, const float* w, float eps, uint32_t n, float* y);
     // R6: out = silu(gate) * up.

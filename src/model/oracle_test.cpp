@@ -111,7 +111,8 @@ struct Oracle {
 // f32 chains of at most 96 terms, two layers, values of order 1: every result is within about
 // 100 * 2^-24 = 6e-6 of its size; logits here are below 3, so 5e-5 leaves a factor of two.
 TEST(Oracle, the_transformer_computes_the_papers_formulas) {
-    for (const DType dtype : {DType::f32, DType::q4_1, DType::q8_0})
+    for (const DType dtype : {DType::f32, DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1,
+                              DType::q8_0, DType::iq4_nl})
         for (const TinyHead head : {TinyHead::tied, TinyHead::own}) {
             TinyLlama shape;
             shape.dtype = dtype;

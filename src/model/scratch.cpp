@@ -51,6 +51,8 @@ uint64_t lay_out(TransformerScratch& s, const ModelConfig& config, ActForms form
     for (uint32_t i = 0; i < n_workers; ++i) {
         TileScratch tiles;
         tiles.unpacked = pieces.take<UnpackedGroup>(TileScratch::unpacked_bytes(k));
+        tiles.unpacked_super =
+            pieces.take<UnpackedSuperGroup>(TileScratch::unpacked_super_bytes(k));
         tiles.decoded = pieces.take<float>(TileScratch::decoded_bytes(k));
         std::byte* own = pieces.take<std::byte>(Activations::bytes_needed(kPanelCols, k, forms));
         float* row = floats(k);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <initializer_list>
 
 #include "base/check.h"
 #include "base/thread_pool.h"
@@ -14,16 +15,16 @@
 namespace kvik {
 namespace {
 
+ActForms forms_of(Act act, std::initializer_list<const PackedMatrix*> matrices) {
+    ActForms forms;
+    for (const PackedMatrix* matrix : matrices) forms.add(act_forms(act, *matrix));
+    return forms;
+}
+
 ActForms forms_of(const TransformerWeights& weights, Act act) {
-    ActForms forms = {0, act == Act::f32 ? 1u : 0u};
-    const auto add = [&](const PackedMatrix& matrix) {
-        const bool floats = matrix.type == TileType::f32 || matrix.type == TileType::f16;
-        if (floats) forms.floats = 1;
-        if (!floats && act == Act::int8) forms.quantised = 1;
-    };
+    ActForms forms = act_forms(act, weights.head);
     for (const LayerWeights& l : weights.layers)
-        for (const PackedMatrix* m : {&l.q, &l.k, &l.v, &l.o, &l.gate, &l.up, &l.down}) add(*m);
-    add(weights.head);
+        forms.add(forms_of(act, {&l.q, &l.k, &l.v, &l.o, &l.gate, &l.up, &l.down}));
     return forms;
 }
 
@@ -114,17 +115,23 @@ void Transformer::run(const Step& step) const {
     worker.barrier();
     for (uint32_t i = 0; i < config_.n_layers; ++i) {
         const LayerWeights& layer = weights_.layers[i];
-        project_qkv(step, layer, load(step, s.x, config_.hidden_size, layer.attn_norm, i));
+        project_qkv(step, layer,
+                    load(step, {s.x, config_.hidden_size, layer.attn_norm, i,
+                                forms_of(act_, {&layer.q, &layer.k, &layer.v})}));
         worker.barrier();
         turn_and_store(step, i);
         worker.barrier();
         attend(worker, kernels_, config_, step.batch, step.kv, i, s);
         worker.barrier();
-        add_product(step, layer.o, load(step, s.attended, q_size, nullptr, i));
+        add_product(step, layer.o,
+                    load(step, {s.attended, q_size, nullptr, i, act_forms(act_, layer.o)}));
         worker.barrier();
-        gate_and_up(step, layer, load(step, s.x, config_.hidden_size, layer.ffn_norm, i));
+        gate_and_up(step, layer,
+                    load(step, {s.x, config_.hidden_size, layer.ffn_norm, i,
+                                forms_of(act_, {&layer.gate, &layer.up})}));
         worker.barrier();
-        add_product(step, layer.down, load(step, s.ff, config_.ff_size, nullptr, i));
+        add_product(step, layer.down,
+                    load(step, {s.ff, config_.ff_size, nullptr, i, act_forms(act_, layer.down)}));
         worker.barrier();
     }
     head(step);
@@ -139,30 +146,29 @@ void Transformer::embed(const Step& step) const {
     }
 }
 
-const Activations& Transformer::load(const Step& step, const float* from, uint32_t width,
-                                     const float* norm, uint32_t layer) const {
+const Activations& Transformer::load(const Step& step, const Input& input) const {
     const uint32_t n_rows = step.n_rows();
     const auto load_rows = [&](Activations& x, Share rows) {
         WorkerScratch& own = step.own();
         for (uint32_t row = rows.begin; row < rows.end; ++row) {
-            const float* in = from + uint64_t{row} * width;
-            if (norm) {
-                const float ss = kernels_.rms_norm(in, norm, static_cast<float>(config_.rms_eps),
-                                                   width, own.row);
-                if (!std::isfinite(ss)) step.flag(layer);
+            const float* in = input.rows + uint64_t{row} * input.width;
+            if (input.norm) {
+                const float ss =
+                    kernels_.rms_norm(in, input.norm, config_.rms_eps, input.width, own.row);
+                if (!std::isfinite(ss)) step.flag(input.layer);
                 in = own.row;
             }
-            if (!x.load_row(kernels_, row, in)) step.flag(layer);
+            if (!x.load_row(kernels_, row, in)) step.flag(input.layer);
         }
     };
     if (n_rows <= kPanelCols) {
         Activations& x = step.own().activations;
-        x.reset(n_rows, width);
+        x.reset(n_rows, input.width, input.forms);
         load_rows(x, {0, n_rows});
         return x;
     }
     Activations& x = step.s.shared[0];
-    if (step.worker.index() == 0) x.reset(n_rows, width);
+    if (step.worker.index() == 0) x.reset(n_rows, input.width, input.forms);
     step.worker.barrier();
     load_rows(x, share(step.worker, n_rows));
     step.worker.barrier();
@@ -256,7 +262,7 @@ void Transformer::head(const Step& step) const {
     const Share mine = share(step.worker, (matrix.n_tiles() + 1) / 2);
     for (uint32_t first = 0; first < wanted.size(); first += kPanelCols) {
         const auto n = std::min<uint32_t>(kPanelCols, static_cast<uint32_t>(wanted.size()) - first);
-        own.activations.reset(n, config_.hidden_size);
+        own.activations.reset(n, config_.hidden_size, act_forms(act_, matrix));
         for (uint32_t i = 0; i < n; ++i) {
             const float* x = step.s.x + uint64_t{wanted[first + i]} * config_.hidden_size;
             const float ss =

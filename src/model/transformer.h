@@ -41,9 +41,16 @@ class Transformer : public Model {
     void gate_and_up(const Step& step, const LayerWeights& layer, const Activations& x) const;
     void head(const Step& step) const;
 
-    // Rows of `from` (normed by `norm` unless null), ready for a matrix product.
-    const Activations& load(const Step& step, const float* from, uint32_t width, const float* norm,
-                            uint32_t layer) const;
+    // Rows on their way into a matrix product: normed unless `norm` is null, in the forms that the
+    // matrices read.
+    struct Input {
+        const float* rows;
+        uint32_t width;
+        const float* norm;
+        uint32_t layer;
+        ActForms forms;
+    };
+    const Activations& load(const Step& step, const Input& input) const;
 
     ModelConfig config_;
     ModelSpec spec_;

@@ -19,6 +19,10 @@ struct Way : ::testing::TestWithParam<DType> {
     TinyLlama shape = [this] {
         TinyLlama s;
         s.dtype = GetParam();
+        if (dtype_info(s.dtype).group_size == 256) {
+            s.hidden_size = 256;
+            s.ff_size = 512;
+        }
         s.context_length = 1024;
         return s;
     }();
@@ -34,7 +38,9 @@ struct Way : ::testing::TestWithParam<DType> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Types, Way,
-                         ::testing::Values(DType::f32, DType::f16, DType::q4_1, DType::q8_0),
+                         ::testing::Values(DType::f32, DType::f16, DType::q4_0, DType::q4_1,
+                                           DType::q5_0, DType::q5_1, DType::q8_0, DType::iq4_nl,
+                                           DType::q4_k, DType::q6_k),
                          [](const auto& test) { return std::string(dtype_info(test.param).name); });
 
 TEST_P(Way, chunking_changes_no_bit) {

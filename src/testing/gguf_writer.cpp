@@ -59,8 +59,52 @@ void append_random_group(Bytes& out, DType dtype, uint64_t index, uint64_t seed,
             for (uint32_t k = 0; k < 16; ++k) group.qs[k] = static_cast<uint8_t>(word(k));
             return append_group(out, group);
         }
+        default:
+            break;
     }
-    KVIK_CHECK(false, "random_tensor knows every dtype of the table");
+    // Any bits are weights; only the f16 scales must be numbers of the right size.
+    const DTypeInfo& info = dtype_info(dtype);
+    std::vector<uint8_t> group(info.group_bytes);
+    for (uint32_t i = 0; i < group.size(); ++i) group[i] = static_cast<uint8_t>(word(i));
+    const auto put_half = [&group](size_t at, float v) {
+        const uint16_t half = float_to_half(v);
+        std::memcpy(group.data() + at, &half, sizeof half);
+    };
+    switch (dtype) {
+        case DType::q4_0:
+        case DType::iq4_nl:
+            put_half(0, scale / (dtype == DType::q4_0 ? 8 : 127));
+            break;
+        case DType::q5_0:
+            put_half(0, scale / 16);
+            break;
+        case DType::q5_1:
+            put_half(0, scale * 2 / 31);
+            put_half(2, -scale);
+            break;
+        case DType::q4_k:
+        case DType::q5_k:
+            put_half(0, scale / (dtype == DType::q4_k ? 15 * 63 : 31 * 63));
+            put_half(2, scale / 63);
+            break;
+        case DType::q2_k:
+            put_half(80, scale / 45);
+            put_half(82, scale / 15);
+            break;
+        case DType::q3_k:
+            put_half(108, scale / (4 * 32));
+            break;
+        case DType::q6_k:
+            put_half(208, scale / (32 * 127));
+            break;
+        case DType::bf16:
+            group[0] = 0;
+            group[1] = static_cast<uint8_t>(0x3c | (word(1) & 0x80));
+            break;
+        default:
+            KVIK_CHECK(false, "random_tensor knows every dtype of the table");
+    }
+    for (const uint8_t byte : group) out.push_back(std::byte{byte});
 }
 
 }  // namespace

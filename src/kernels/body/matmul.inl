@@ -8,37 +8,96 @@ constexpr int kHalves = static_cast<int>(kTileRows) / Simd::kLanes;
 constexpr uint32_t kPrefetchBytes = 4096;  // ahead of the weights in use; measured
 
 // A weight type costs its constants and how its group becomes 8 vectors of u8, in the order of k.
-struct Q4_1 {
-    static constexpr uint32_t kBytes = 320;
-    static constexpr bool kWide = false, kMin = true;
-    static constexpr unsigned kZeroShift = 0;
-    static constexpr uint32_t kScaleAt = 256, kMinAt = 288;
-    static void load(const uint8_t* group, int half, Simd::I* w) {
+void load_nibbles(const uint8_t* group, int half, Simd::I* w) {
 #pragma GCC unroll 4
-        for (int j = 0; j < 4; ++j) {
-            const Simd::I v = Simd::iload(group + 64 * j + 4 * Simd::kLanes * half);
-            w[j] = Simd::low_nibbles(v);
-            w[4 + j] = Simd::high_nibbles(v);
-        }
+    for (int j = 0; j < 4; ++j) {
+        const Simd::I v = Simd::iload(group + 64 * j + 4 * Simd::kLanes * half);
+        w[j] = Simd::low_nibbles(v);
+        w[4 + j] = Simd::high_nibbles(v);
+    }
+}
+
+void add_fifth_bits(const uint8_t* plane, int half, Simd::I* w) {
+    const Simd::I bits = Simd::iload(plane + 4 * Simd::kLanes * half);
+    w[0] = Simd::add_fifth_bit<0>(w[0], bits);
+    w[1] = Simd::add_fifth_bit<1>(w[1], bits);
+    w[2] = Simd::add_fifth_bit<2>(w[2], bits);
+    w[3] = Simd::add_fifth_bit<3>(w[3], bits);
+    w[4] = Simd::add_fifth_bit<4>(w[4], bits);
+    w[5] = Simd::add_fifth_bit<5>(w[5], bits);
+    w[6] = Simd::add_fifth_bit<6>(w[6], bits);
+    w[7] = Simd::add_fifth_bit<7>(w[7], bits);
+}
+
+struct Q4_0 {
+    static constexpr uint32_t kBytes = 288, kScaleAt = 256, kMinAt = 0;
+    static constexpr WeightBits kBits = WeightBits::five;
+    static constexpr bool kMin = false;
+    static constexpr unsigned kZeroShift = 3;
+    static void load(const uint8_t* group, int half, Simd::I* w) { load_nibbles(group, half, w); }
+};
+
+struct Q4_1 {
+    static constexpr uint32_t kBytes = 320, kScaleAt = 256, kMinAt = 288;
+    static constexpr WeightBits kBits = WeightBits::five;
+    static constexpr bool kMin = true;
+    static constexpr unsigned kZeroShift = 0;
+    static void load(const uint8_t* group, int half, Simd::I* w) { load_nibbles(group, half, w); }
+};
+
+struct Q5_0 {
+    static constexpr uint32_t kBytes = 352, kScaleAt = 320, kMinAt = 0;
+    static constexpr WeightBits kBits = WeightBits::five;
+    static constexpr bool kMin = false;
+    static constexpr unsigned kZeroShift = 4;
+    static void load(const uint8_t* group, int half, Simd::I* w) {
+        load_nibbles(group, half, w);
+        add_fifth_bits(group + 256, half, w);
+    }
+};
+
+struct Q5_1 {
+    static constexpr uint32_t kBytes = 384, kScaleAt = 320, kMinAt = 352;
+    static constexpr WeightBits kBits = WeightBits::five;
+    static constexpr bool kMin = true;
+    static constexpr unsigned kZeroShift = 0;
+    static void load(const uint8_t* group, int half, Simd::I* w) {
+        load_nibbles(group, half, w);
+        add_fifth_bits(group + 256, half, w);
     }
 };
 
 struct Q8_0 {
-    static constexpr uint32_t kBytes = 544;
-    static constexpr bool kWide = true, kMin = false;
+    static constexpr uint32_t kBytes = 544, kScaleAt = 512, kMinAt = 0;
+    static constexpr WeightBits kBits = WeightBits::eight;
+    static constexpr bool kMin = false;
     static constexpr unsigned kZeroShift = 7;
-    static constexpr uint32_t kScaleAt = 512, kMinAt = 0;
     static void load(const uint8_t* group, int half, Simd::I* w) {
 #pragma GCC unroll 8
         for (int j = 0; j < 8; ++j) w[j] = Simd::iload(group + 64 * j + 4 * Simd::kLanes * half);
     }
 };
 
+// Nibbles index the table of values, kept as value + 128.
+struct IQ4_NL {
+    static constexpr uint32_t kBytes = 288, kScaleAt = 256, kMinAt = 0;
+    static constexpr WeightBits kBits = WeightBits::eight;
+    static constexpr bool kMin = false;
+    static constexpr unsigned kZeroShift = 7;
+    static void load(const uint8_t* group, int half, Simd::I* w) {
+        load_nibbles(group, half, w);
+#pragma GCC unroll 8
+        for (int j = 0; j < 8; ++j) w[j] = Simd::look_up(w[j], kIq4NlBytes);
+    }
+    alignas(16) static constexpr uint8_t kIq4NlBytes[16] = {1,   24,  45,  63,  79,  93,  106, 118,
+                                                            129, 141, 153, 166, 181, 197, 217, 241};
+};
+
 // 16 rows x N columns straight from the tile; N is at most kDirectCols.
 template <class W, int N>
 void direct_cols(const uint8_t* tile, uint32_t n_groups, QuantPanel panel, uint32_t c0,
                  TileOut out) {
-    using Dot = Simd::Dot<W::kWide>;
+    using Dot = Simd::Dot<W::kBits>;
     for (int half = 0; half < kHalves; ++half) {
         Simd::F acc[N];
 #pragma GCC unroll 16
@@ -148,6 +207,11 @@ void decode(const uint8_t* tile, uint32_t n_groups, float* out) {
         }
 }
 
+template <class W>
+constexpr TileKernels kernels_of() {
+    return {matmul<W>, unpack<W>, decode<W>, nullptr, nullptr};
+}
+
 void decode_f32(const uint8_t* tile, uint32_t n_groups, float* out) {
     __builtin_memcpy(out, tile, static_cast<uint64_t>(n_groups) * 64);
 }
@@ -158,10 +222,10 @@ void decode_f16(const uint8_t* tile, uint32_t n_groups, float* out) {
 }
 
 // R row tiles x N columns from unpacked groups.
-template <bool kWide, bool kMin, int R, int N>
+template <WeightBits kBits, bool kMin, int R, int N>
 void unpacked_cols(const UnpackedGroup* const* tiles, uint32_t n_groups, unsigned zero_shift,
                    QuantPanel panel, uint32_t c0, const TileOut* outs) {
-    using Dot = Simd::Dot<kWide>;
+    using Dot = Simd::Dot<kBits>;
     for (int half = 0; half < kHalves; ++half) {
         const int lane = Simd::kLanes * half;
         Simd::F acc[R][N];
@@ -221,23 +285,23 @@ void unpacked_cols(const UnpackedGroup* const* tiles, uint32_t n_groups, unsigne
     }
 }
 
-template <bool kWide, bool kMin, int R, int N>
+template <WeightBits kBits, bool kMin, int R, int N>
 void unpacked(const UnpackedGroup* const* tiles, uint32_t n_groups, unsigned zero_shift,
               QuantPanel panel, uint32_t c0, uint32_t n, const TileOut* outs) {
     if constexpr (N > 1) {
         if (n < N)
-            return unpacked<kWide, kMin, R, N - 1>(tiles, n_groups, zero_shift, panel, c0, n, outs);
+            return unpacked<kBits, kMin, R, N - 1>(tiles, n_groups, zero_shift, panel, c0, n, outs);
     }
-    unpacked_cols<kWide, kMin, R, N>(tiles, n_groups, zero_shift, panel, c0, outs);
+    unpacked_cols<kBits, kMin, R, N>(tiles, n_groups, zero_shift, panel, c0, outs);
     if (n > N) {
         TileOut rest[R];
         for (int r = 0; r < R; ++r) rest[r] = {outs[r].out + N * outs[r].ld, outs[r].ld};
-        unpacked<kWide, kMin, R, Simd::kUnpackedCols>(tiles, n_groups, zero_shift, panel, c0 + N,
+        unpacked<kBits, kMin, R, Simd::kUnpackedCols>(tiles, n_groups, zero_shift, panel, c0 + N,
                                                       n - N, rest);
     }
 }
 
-template <bool kWide, bool kMin>
+template <WeightBits kBits, bool kMin>
 void unpacked_rows(const UnpackedGroup* a, const UnpackedGroup* b, uint32_t n_groups,
                    unsigned zero_shift, QuantPanel panel, uint32_t c0, uint32_t n, TileOut out_a,
                    TileOut out_b) {
@@ -245,24 +309,24 @@ void unpacked_rows(const UnpackedGroup* a, const UnpackedGroup* b, uint32_t n_gr
     const UnpackedGroup* tiles[] = {a, b};
     const TileOut outs[] = {out_a, out_b};
     if (Simd::kUnpackedRows == 2 && b) {
-        unpacked<kWide, kMin, Simd::kUnpackedRows, kCols>(tiles, n_groups, zero_shift, panel, c0, n,
+        unpacked<kBits, kMin, Simd::kUnpackedRows, kCols>(tiles, n_groups, zero_shift, panel, c0, n,
                                                           outs);
         return;
     }
-    unpacked<kWide, kMin, 1, kCols>(tiles, n_groups, zero_shift, panel, c0, n, outs);
+    unpacked<kBits, kMin, 1, kCols>(tiles, n_groups, zero_shift, panel, c0, n, outs);
     if (b)
-        unpacked<kWide, kMin, 1, kCols>(tiles + 1, n_groups, zero_shift, panel, c0, n, outs + 1);
+        unpacked<kBits, kMin, 1, kCols>(tiles + 1, n_groups, zero_shift, panel, c0, n, outs + 1);
 }
 
 void matmul_unpacked(const UnpackedGroup* a, const UnpackedGroup* b, uint32_t n_groups,
                      uint32_t zero_shift, uint32_t has_min, QuantPanel panel, uint32_t c0,
                      uint32_t n, TileOut out_a, TileOut out_b) {
     if (zero_shift == 7)
-        unpacked_rows<true, false>(a, b, n_groups, zero_shift, panel, c0, n, out_a, out_b);
+        unpacked_rows<WeightBits::eight, false>(a, b, n_groups, zero_shift, panel, c0, n, out_a, out_b);
     else if (has_min)
-        unpacked_rows<false, true>(a, b, n_groups, zero_shift, panel, c0, n, out_a, out_b);
+        unpacked_rows<WeightBits::five, true>(a, b, n_groups, zero_shift, panel, c0, n, out_a, out_b);
     else
-        unpacked_rows<false, false>(a, b, n_groups, zero_shift, panel, c0, n, out_a, out_b);
+        unpacked_rows<WeightBits::five, false>(a, b, n_groups, zero_shift, panel, c0, n, out_a, out_b);
 }
 
 template <int N>

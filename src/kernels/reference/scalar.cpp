@@ -7,19 +7,16 @@
 #include <utility>
 
 #include "kernels/numerics.h"
+#include "kernels/pack.h"
+#include "kernels/reference/super.h"
 #include "kernels/table.h"
+#include "kernels/tile_row.h"
 #include "tensor/half.h"
 
 namespace kvik {
 namespace {
 
 using namespace numerics;
-
-float load_half(const uint8_t* p) noexcept {
-    uint16_t h = 0;
-    std::memcpy(&h, p, 2);
-    return half_to_float(h);
-}
 
 // R4's tree over 16 lanes: 8, 4, 2, 1.
 float tree(float* lanes) noexcept {
@@ -43,47 +40,6 @@ float spec_exp(float x) noexcept {
 
 // ---- weights --------------------------------------------------------------------------------
 
-// What R2 needs to know of one row of one group: the integers, the scale, the minimum.
-struct GroupRow {
-    int32_t w[kGroup];  // zero point taken off
-    float scale, min;
-};
-
-GroupRow q4_1_row(const uint8_t* group, uint32_t r) noexcept {
-    GroupRow row;
-    for (uint32_t k = 0; k < 16; ++k) {
-        const uint8_t byte = group[64 * (k / 4) + 4 * r + k % 4];
-        row.w[k] = byte & 15;
-        row.w[k + 16] = byte >> 4;
-    }
-    row.scale = load_half(group + 256 + 2 * r);
-    row.min = load_half(group + 288 + 2 * r);
-    return row;
-}
-
-GroupRow q8_0_row(const uint8_t* group, uint32_t r) noexcept {
-    GroupRow row;
-    for (uint32_t k = 0; k < kGroup; ++k)
-        row.w[k] = static_cast<int32_t>(group[64 * (k / 4) + 4 * r + k % 4]) - 128;
-    row.scale = load_half(group + 512 + 2 * r);
-    row.min = 0.0f;
-    return row;
-}
-
-struct Q4_1 {
-    static constexpr uint32_t kBytes = 320;
-    static constexpr bool kMin = true;
-    static constexpr int32_t kZero = 0;
-    static GroupRow row(const uint8_t* g, uint32_t r) noexcept { return q4_1_row(g, r); }
-};
-
-struct Q8_0 {
-    static constexpr uint32_t kBytes = 544;
-    static constexpr bool kMin = false;
-    static constexpr int32_t kZero = 128;
-    static GroupRow row(const uint8_t* g, uint32_t r) noexcept { return q8_0_row(g, r); }
-};
-
 // R2's step for one group: acc = fma(float(isum) * da, dw, acc), then the minimum.
 float accumulate(float acc, const GroupRow& row, QuantPanel panel, uint64_t at,
                  bool has_min) noexcept {
@@ -98,12 +54,14 @@ float accumulate(float acc, const GroupRow& row, QuantPanel panel, uint64_t at,
 template <class W>
 void matmul(const uint8_t* tile, uint32_t n_groups, QuantPanel panel, uint32_t c0, uint32_t n,
             TileOut out) noexcept {
+    const TileTraits& traits = tile_traits(W::kType);
     for (uint32_t r = 0; r < kTileRows; ++r) {
         float acc[kPanelCols] = {};
         for (uint32_t g = 0; g < n_groups; ++g) {
-            const GroupRow row = W::row(tile + g * W::kBytes, r);
+            const GroupRow row = W::read(tile + uint64_t{g} * traits.tile_group_bytes, r);
             for (uint32_t c = 0; c < n; ++c)
-                acc[c] = accumulate(acc[c], row, panel, g * panel.stride + c0 + c, W::kMin);
+                acc[c] =
+                    accumulate(acc[c], row, panel, g * panel.stride + c0 + c, traits.has_min != 0);
         }
         for (uint32_t c = 0; c < n; ++c) out.out[c * out.ld + r] = acc[c];
     }
@@ -111,12 +69,13 @@ void matmul(const uint8_t* tile, uint32_t n_groups, QuantPanel panel, uint32_t c
 
 template <class W>
 void unpack(const uint8_t* tile, uint32_t n_groups, UnpackedGroup* groups) noexcept {
+    const TileTraits& traits = tile_traits(W::kType);
+    const int32_t zero = traits.zero_shift == 0 ? 0 : 1 << traits.zero_shift;
     for (uint32_t g = 0; g < n_groups; ++g)
         for (uint32_t r = 0; r < kTileRows; ++r) {
-            const GroupRow row = W::row(tile + g * W::kBytes, r);
+            const GroupRow row = W::read(tile + uint64_t{g} * traits.tile_group_bytes, r);
             for (uint32_t k = 0; k < kGroup; ++k)
-                groups[g].w[64 * (k / 4) + 4 * r + k % 4] =
-                    static_cast<uint8_t>(row.w[k] + W::kZero);
+                groups[g].w[64 * (k / 4) + 4 * r + k % 4] = static_cast<uint8_t>(row.w[k] + zero);
             groups[g].scale[r] = row.scale;
             groups[g].min[r] = row.min;
         }
@@ -124,14 +83,21 @@ void unpack(const uint8_t* tile, uint32_t n_groups, UnpackedGroup* groups) noexc
 
 template <class W>
 void decode(const uint8_t* tile, uint32_t n_groups, float* out) noexcept {
+    const TileTraits& traits = tile_traits(W::kType);
     for (uint32_t g = 0; g < n_groups; ++g)
         for (uint32_t r = 0; r < kTileRows; ++r) {
-            const GroupRow row = W::row(tile + g * W::kBytes, r);
+            const GroupRow row = W::read(tile + uint64_t{g} * traits.tile_group_bytes, r);
             for (uint32_t k = 0; k < kGroup; ++k) {
                 const float product = static_cast<float>(row.w[k]) * row.scale;
-                out[(g * kGroup + k) * kTileRows + r] = W::kMin ? product + row.min : product;
+                out[(g * kGroup + k) * kTileRows + r] =
+                    traits.has_min != 0 ? product + row.min : product;
             }
         }
+}
+
+template <class W>
+constexpr TileKernels kernels_of() {
+    return {matmul<W>, unpack<W>, decode<W>, nullptr, nullptr};
 }
 
 void decode_f32(const uint8_t* tile, uint32_t n_groups, float* out) noexcept {
@@ -140,7 +106,7 @@ void decode_f32(const uint8_t* tile, uint32_t n_groups, float* out) noexcept {
 
 void decode_f16(const uint8_t* tile, uint32_t n_groups, float* out) noexcept {
     for (uint64_t i = 0; i < static_cast<uint64_t>(n_groups) * kTileRows; ++i)
-        out[i] = load_half(tile + 2 * i);
+        out[i] = tile_half(tile + 2 * i);
 }
 
 void matmul_unpacked(const UnpackedGroup* a, const UnpackedGroup* b, uint32_t n_groups,
@@ -295,13 +261,21 @@ void merge_state(float m, float l, const float* o, uint32_t head_dim, float* int
 
 const KernelTable kScalarKernels = {
     "scalar",
-    {{nullptr, nullptr, decode_f32},
-     {nullptr, nullptr, decode_f16},
-     {matmul<Q4_1>, unpack<Q4_1>, decode<Q4_1>},
-     {matmul<Q8_0>, unpack<Q8_0>, decode<Q8_0>}},
+    {{nullptr, nullptr, decode_f32, nullptr, nullptr},
+     {nullptr, nullptr, decode_f16, nullptr, nullptr},
+     kernels_of<tile_row::Q4_0>(),
+     kernels_of<tile_row::Q4_1>(),
+     kernels_of<tile_row::Q5_0>(),
+     kernels_of<tile_row::Q5_1>(),
+     kernels_of<tile_row::Q8_0>(),
+     kernels_of<tile_row::IQ4_NL>(),
+     reference::q4_k_kernels(),
+     reference::q6_k_kernels()},
     matmul_unpacked,
+    reference::super_matmul_unpacked,
     matmul_f32,
     quantize,
+    reference::super_quantize,
     rms_norm,
     silu_mul,
     to_half,

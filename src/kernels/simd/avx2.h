@@ -5,6 +5,8 @@
 #include <immintrin.h>
 #include <stdint.h>
 
+#include "kernels/simd/weight_bits.h"
+
 namespace kvik {
 namespace {
 
@@ -16,6 +18,7 @@ struct Simd {
     static constexpr int kUnpackedRows = 1;
     static constexpr int kUnpackedCols = 4;
     static constexpr int kFloatCols = 12;
+    static constexpr int kSuperCols = 3;  // three accumulators a column
     using F = __m256;
     using I = __m256i;
 
@@ -62,6 +65,17 @@ struct Simd {
     static I high_nibbles(I v) {
         return _mm256_and_si256(_mm256_srli_epi16(v, 4), _mm256_set1_epi8(15));
     }
+    // w + 16 in bytes whose bit `kBit` of `bits` is set.
+    template <int kBit>
+    static I add_fifth_bit(I w, I bits) {
+        const I bit = _mm256_set1_epi8(static_cast<char>(1 << kBit));
+        const I is_set = _mm256_cmpeq_epi8(_mm256_and_si256(bits, bit), bit);
+        return _mm256_or_si256(w, _mm256_and_si256(is_set, _mm256_set1_epi8(16)));
+    }
+    static I look_up(I nibbles, const uint8_t* table) {
+        const __m128i t = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table));
+        return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(t), nibbles);
+    }
     template <int kByte>
     static F byte_to_float(I v) {
         return _mm256_cvtepi32_ps(
@@ -98,12 +112,13 @@ struct Simd {
 
     // Dot products of 4 bytes a lane with 4 activations broadcast. maddubs saturates at 16 bits:
     // weights of at most 5 bits stay inside over four vectors (4 * 2 * 31 * 127 = 31496), so two
-    // 16-bit sums serve a group of 8 vectors; u8 weights go through |w| and the sign of w instead
+    // 16-bit sums serve a group of 8 vectors; six bits over two (2 * 2 * 63 * 127 = 32004), so they
+    // serve a sub-group of 4; u8 weights go through |w| and the sign of w instead
     // (2 * 128 * 127 = 32512), which also takes the zero point of 128 off.
-    template <bool kWide>
+    template <WeightBits kBits>
     struct Dot {
         struct Sum {
-            I half[kWide ? 1 : 2];
+            I half[kBits == WeightBits::eight ? 1 : 2];
         };
         static Sum begin(int, unsigned) {
             Sum s;
@@ -114,13 +129,13 @@ struct Simd {
             return _mm256_set1_epi32(*reinterpret_cast<const aliasing_int*>(a));
         }
         static void step(Sum& s, int vector, I w, I x) {
-            if constexpr (kWide) {
+            if constexpr (kBits == WeightBits::eight) {
                 const I v = _mm256_xor_si256(w, _mm256_set1_epi8(-128));
                 const I pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(v), _mm256_sign_epi8(x, v));
                 s.half[0] =
                     _mm256_add_epi32(s.half[0], _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
             } else {
-                I& half = s.half[vector / 4];
+                I& half = s.half[vector / (kBits == WeightBits::six ? 2 : 4)];
                 half = _mm256_add_epi16(half, _mm256_maddubs_epi16(w, x));
             }
         }
@@ -128,7 +143,7 @@ struct Simd {
             step(s, vector, w, broadcast(a));
         }
         static I end(Sum s, int nsum, unsigned zero_shift) {
-            if constexpr (kWide) {
+            if constexpr (kBits == WeightBits::eight) {
                 return s.half[0];
             } else {
                 const I ones = _mm256_set1_epi16(1);
@@ -139,6 +154,30 @@ struct Simd {
             }
         }
     };
+
+    // Pairs of 16-bit products, summed to 32 bits and added.
+    static I dot_pairs(I sum, I a, I b) { return _mm256_add_epi32(sum, _mm256_madd_epi16(a, b)); }
+    // 2 bytes a lane -> 2 x 16 bits a lane.
+    static I load_byte_pairs(const void* p) {
+        return _mm256_cvtepu8_epi16(_mm_loadu_si128(static_cast<const __m128i*>(p)));
+    }
+    static F load_u8(const void* p) {
+        return _mm256_cvtepi32_ps(
+            _mm256_cvtepu8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(p))));
+    }
+    static F load_i8(const void* p) {
+        return _mm256_cvtepi32_ps(
+            _mm256_cvtepi8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(p))));
+    }
+    template <int kShift>
+    static I bit_pairs_high(I v) {  // bits 2 * kShift and 2 * kShift + 1 of each byte to bits 4, 5
+        const I mask = _mm256_set1_epi8(0x30);
+        if constexpr (kShift == 0) return _mm256_and_si256(_mm256_slli_epi16(v, 4), mask);
+        if constexpr (kShift == 1) return _mm256_and_si256(_mm256_slli_epi16(v, 2), mask);
+        if constexpr (kShift == 2) return _mm256_and_si256(v, mask);
+        if constexpr (kShift == 3) return _mm256_and_si256(_mm256_srli_epi16(v, 2), mask);
+    }
+    static I ior(I a, I b) { return _mm256_or_si256(a, b); }
 
     static void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
 };

@@ -5,6 +5,8 @@
 #include <immintrin.h>
 #include <stdint.h>
 
+#include "kernels/simd/weight_bits.h"
+
 namespace kvik {
 namespace {
 
@@ -16,6 +18,7 @@ struct Simd {
     static constexpr int kUnpackedRows = 2;  // row tiles x columns of the prefill matmul
     static constexpr int kUnpackedCols = 6;
     static constexpr int kFloatCols = 12;
+    static constexpr int kSuperCols = 8;  // three accumulators a column
     using F = __m512;
     using I = __m512i;
 
@@ -60,6 +63,17 @@ struct Simd {
     static I high_nibbles(I v) {
         return _mm512_and_si512(_mm512_srli_epi16(v, 4), _mm512_set1_epi8(15));
     }
+    // w + 16 in bytes whose bit `kBit` of `bits` is set.
+    template <int kBit>
+    static I add_fifth_bit(I w, I bits) {
+        return _mm512_mask_add_epi8(w,
+                                    _mm512_test_epi8_mask(bits, _mm512_set1_epi8(char(1 << kBit))),
+                                    w, _mm512_set1_epi8(16));
+    }
+    static I look_up(I nibbles, const uint8_t* table) {
+        const __m128i t = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table));
+        return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(t), nibbles);
+    }
     template <int kByte>
     static F byte_to_float(I v) {
         return _mm512_cvtepi32_ps(
@@ -86,9 +100,9 @@ struct Simd {
         return _mm_cvtsi128_si32(h);
     }
 
-    // Dot products of 4 bytes a lane with 4 activations broadcast. kWide: u8 weights around a zero
-    // point of 128; else at most 5 bits. `Sum` is what accumulates over one group of 8 vectors.
-    template <bool kWide>
+    // Dot products of 4 bytes a lane with 4 activations broadcast. `Sum` is what accumulates over one
+    // group: 8 vectors, or 4 of six-bit weights.
+    template <WeightBits kBits>
     struct Dot {
         using Sum = I;
         static Sum begin(int nsum, unsigned zero_shift) {
@@ -119,6 +133,34 @@ struct Simd {
             return s;
         }
     };
+
+    // Pairs of 16-bit products, summed to 32 bits and added.
+    static I dot_pairs(I sum, I a, I b) {
+        return _mm512_dpwssd_epi32(sum, a, b);
+    }
+    // 2 bytes a lane -> 2 x 16 bits a lane.
+    static I load_byte_pairs(const void* p) {
+        return _mm512_cvtepu8_epi16(_mm256_loadu_si256(static_cast<const __m256i*>(p)));
+    }
+    static F load_u8(const void* p) {
+        return _mm512_cvtepi32_ps(
+            _mm512_cvtepu8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p))));
+    }
+    static F load_i8(const void* p) {
+        return _mm512_cvtepi32_ps(
+            _mm512_cvtepi8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p))));
+    }
+    template <int kShift>
+    static I bit_pairs_high(I v) {  // bits 2 * kShift and 2 * kShift + 1 of each byte to bits 4, 5
+        const I mask = _mm512_set1_epi8(0x30);
+        if constexpr (kShift == 0) return _mm512_and_si512(_mm512_slli_epi16(v, 4), mask);
+        if constexpr (kShift == 1) return _mm512_and_si512(_mm512_slli_epi16(v, 2), mask);
+        if constexpr (kShift == 2) return _mm512_and_si512(v, mask);
+        if constexpr (kShift == 3) return _mm512_and_si512(_mm512_srli_epi16(v, 2), mask);
+    }
+    static I ior(I a, I b) {
+        return _mm512_or_si512(a, b);
+    }
 
     static void prefetch(const void* p) {
         _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
