@@ -14,8 +14,9 @@ namespace kvik {
 
 class Arena {
   public:
-    // `what` names the arena in an error: "weights", "KV cache".
-    static Result<Arena> reserve(uint64_t n_bytes, std::string_view what);
+    // `what` names the arena in an error ("weights", "KV cache"), `remedy` what to do then.
+    static Result<Arena> reserve(uint64_t n_bytes, std::string_view what,
+                                 std::string_view remedy = "free some memory first");
     Arena() = default;
     Arena(Arena&& other) noexcept;
     Arena& operator=(Arena&& other) noexcept;

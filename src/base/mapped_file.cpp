@@ -31,8 +31,9 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
     const int map_errno = errno;
     ::close(fd);
     if (data == MAP_FAILED)
-        return fail(ErrorKind::file, fmt::format("cannot map {} ({} bytes): {}", path, size,
-                                                 std::strerror(map_errno)));
+        return fail(
+            map_errno == ENOMEM ? ErrorKind::memory : ErrorKind::file,
+            fmt::format("cannot map {} ({} bytes): {}", path, size, std::strerror(map_errno)));
     MappedFile file;
     file.path_ = path;
     file.data_ = static_cast<const std::byte*>(data);

@@ -1,5 +1,6 @@
 #include "base/thread_pool.h"
 
+#include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <cmath>
 #include <fstream>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -72,6 +74,13 @@ struct ThreadPool::Impl {
     alignas(64) std::atomic<uint32_t> n_arrived{0};
     alignas(64) std::atomic<uint32_t> phase{0};
 
+    void stop() {
+        stopping.store(true, std::memory_order_release);
+        run_number.fetch_add(1, std::memory_order_seq_cst);
+        run_number.notify_all();
+        for (std::thread& thread : threads) thread.join();
+    }
+
     // Central barrier; `phase` counts the barriers passed. acq_rel on the counter orders every
     // worker's writes before every worker's next phase. The store is seq_cst because notify_all
     // first looks whether anybody sleeps: were that look done before the store is seen, a worker
@@ -96,24 +105,35 @@ void Worker::barrier() const {
 ThreadPool::ThreadPool(uint32_t n_threads) : impl_(std::make_unique<Impl>()) {
     KVIK_CHECK(n_threads >= 1, "a pool has at least the calling thread");
     impl_->n_threads = n_threads;
-    for (uint32_t i = 1; i < n_threads; ++i)
-        impl_->threads.emplace_back([this, i] {
-            const FlushDenormals flush;
-            for (uint32_t seen = 0;;) {
-                wait_change(impl_->run_number, seen);
-                seen = impl_->run_number.load(std::memory_order_acquire);
-                if (impl_->stopping.load(std::memory_order_acquire)) return;
-                (*impl_->body)(Worker(*this, i, impl_->n_threads));
-                impl_->barrier();
-            }
-        });
+    const auto work = [this](uint32_t i) {
+        const FlushDenormals flush;
+        for (uint32_t seen = 0;;) {
+            wait_change(impl_->run_number, seen);
+            seen = impl_->run_number.load(std::memory_order_acquire);
+            if (impl_->stopping.load(std::memory_order_acquire)) return;
+            (*impl_->body)(Worker(*this, i, impl_->n_threads));
+            impl_->barrier();
+        }
+    };
+    try {
+        for (uint32_t i = 1; i < n_threads; ++i) impl_->threads.emplace_back(work, i);
+    } catch (const std::system_error&) {
+        impl_->stop();  // those that did start
+        throw;
+    }
 }
 
 ThreadPool::~ThreadPool() {
-    impl_->stopping.store(true, std::memory_order_release);
-    impl_->run_number.fetch_add(1, std::memory_order_seq_cst);
-    impl_->run_number.notify_all();
-    for (std::thread& thread : impl_->threads) thread.join();
+    impl_->stop();
+}
+
+Result<std::unique_ptr<ThreadPool>> ThreadPool::create(uint32_t n_threads) {
+    try {
+        return std::make_unique<ThreadPool>(n_threads);
+    } catch (const std::system_error& error) {
+        return fail(ErrorKind::memory, fmt::format("cannot start {} threads: {}: lower --threads",
+                                                   n_threads, error.what()));
+    }
 }
 
 uint32_t ThreadPool::n_threads() const {

@@ -14,6 +14,8 @@
 #include <functional>
 #include <memory>
 
+#include "base/result.h"
+
 namespace kvik {
 
 class ThreadPool;
@@ -35,7 +37,9 @@ class Worker {
 
 class ThreadPool {
   public:
-    explicit ThreadPool(uint32_t n_threads);  // at least 1
+    // Errors: the system refuses to start that many threads: memory, naming --threads.
+    static Result<std::unique_ptr<ThreadPool>> create(uint32_t n_threads);
+    explicit ThreadPool(uint32_t n_threads);  // at least 1; std::system_error where create fails
     ~ThreadPool();
     ThreadPool(const ThreadPool&) = delete;
     ThreadPool& operator=(const ThreadPool&) = delete;

@@ -20,7 +20,7 @@ Result<KvStorage> KvStorage::open(const KvSpec& spec, uint32_t n_blocks) {
         return fail(ErrorKind::memory, fmt::format("KV cache of {} blocks of {} bytes is no size "
                                                    "this machine can address: use fewer blocks",
                                                    n_blocks, spec.block_bytes()));
-    KVIK_TRY(Arena arena, Arena::reserve(*n_bytes, "KV cache"));
+    KVIK_TRY(Arena arena, Arena::reserve(*n_bytes, "KV cache", "lower --cache-ram"));
     return KvStorage(std::move(arena), spec, n_blocks);
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 #include "engine/chat_prompt.h"
@@ -39,7 +40,13 @@ Result<std::unique_ptr<Engine::Impl>> Engine::Impl::open(EngineParts parts,
                                            .tokenizer = impl->parts.tokenizer.get(),
                                            .end_tokens = impl->end_tokens},
                                           impl->settings));
-    impl->thread = std::thread([engine = impl.get()] { engine->run(); });
+    try {
+        impl->thread = std::thread([engine = impl.get()] { engine->run(); });
+    } catch (const std::system_error& error) {
+        return fail(ErrorKind::memory, fmt::format("cannot start the engine's thread: {}: raise "
+                                                   "the limit on processes",
+                                                   error.what()));
+    }
     return impl;
 }
 
@@ -67,7 +74,7 @@ Result<std::unique_ptr<Engine>> Engine::over(std::unique_ptr<Model> model, Engin
 Result<std::unique_ptr<Engine>> Engine::over(std::unique_ptr<Model> model, ModelText text,
                                              EngineOptions options) {
     EngineParts parts;
-    parts.pool = std::make_unique<ThreadPool>(std::max(1u, options.n_threads));
+    KVIK_TRY(parts.pool, ThreadPool::create(std::max(1u, options.n_threads)));
     parts.model = std::move(model);
     parts.tokenizer = std::move(text.tokenizer);
     parts.chat_template = std::move(text.chat_template);

@@ -36,8 +36,8 @@ Result<std::unique_ptr<Engine>> Engine::open(EngineOptions options) {
     KVIK_TRY(const KernelTable* kernels, select_kernels(options.isa));
     EngineParts parts;
     parts.isa = kernels->name;
-    parts.pool =
-        std::make_unique<ThreadPool>(options.n_threads > 0 ? options.n_threads : usable_cores());
+    KVIK_TRY(parts.pool,
+             ThreadPool::create(options.n_threads > 0 ? options.n_threads : usable_cores()));
     KVIK_TRY(LoadedModel loaded, load_model({.path = options.model_path,
                                              .kernels = kernels,
                                              .act = act,

@@ -39,22 +39,29 @@ static Result<void> check_stops(const GenerateRequest& request, const Tokenizer*
     return {};
 }
 
+// What to do about a prompt that is longer than the context.
+static std::string_view remedy(uint64_t n_prompt, const Settings& settings) {
+    if (n_prompt <= settings.most_context) return "raise --ctx or shorten it";
+    if (n_prompt <= settings.model_context) return "raise --cache-ram and --ctx, or shorten it";
+    return "shorten it, the model was made for no more";
+}
+
 static Result<void> check_length(const GenerateRequest& request, const Settings& settings) {
     const uint64_t n_prompt = request.prompt.size();
     if (n_prompt > settings.context) {
         return fail(ErrorKind::context,
-                    fmt::format("prompt has {} tokens, context is {}: raise --ctx or shorten it",
-                                n_prompt, settings.context));
+                    fmt::format("prompt has {} tokens, context is {}: {}", n_prompt,
+                                settings.context, remedy(n_prompt, settings)));
     }
     const uint64_t n_all = std::min<uint64_t>(n_prompt + request.max_new_tokens, settings.context);
     const uint64_t n_kv = std::max(n_prompt, n_all - 1);  // the last token picked needs no KV
     if (n_kv <= settings.capacity()) return {};
-    return fail(
-        ErrorKind::memory,
-        fmt::format("{} prompt tokens and up to {} more need {} bytes of KV, the cache has {}: "
-                    "raise --cache-ram, or lower -n or --ctx",
-                    n_prompt, n_all - n_prompt, n_kv * settings.kv.bytes_per_token(),
-                    settings.cache_bytes));
+    const uint64_t n_blocks = (n_kv + settings.kv.block_tokens - 1) / settings.kv.block_tokens;
+    return fail(ErrorKind::memory,
+                fmt::format("{} prompt tokens and up to {} more need {} bytes of KV, the cache has "
+                            "room for {}: raise --cache-ram, or lower -n or --ctx",
+                            n_prompt, n_all - n_prompt, n_blocks * settings.kv.block_bytes(),
+                            settings.budget.n_blocks * settings.kv.block_bytes()));
 }
 
 Result<void> check_request(const GenerateRequest& request, const Settings& settings,

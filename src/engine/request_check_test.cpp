@@ -69,8 +69,9 @@ TEST_F(RequestCheck, refuses_what_the_whole_cache_cannot_hold_naming_bytes_budge
     EXPECT_TRUE(check().has_value());
     request_.max_new_tokens += 1;
     expect_refused(ErrorKind::memory,
-                   {std::to_string((n_room + 1) * settings_.kv.bytes_per_token()),
-                    std::to_string(settings_.cache_bytes), "--cache-ram"});
+                   {std::to_string((settings_.budget.n_blocks + 1) * settings_.kv.block_bytes()),
+                    std::to_string(settings_.budget.n_blocks * settings_.kv.block_bytes()),
+                    "--cache-ram"});
     request_.max_new_tokens = UINT32_MAX;
     expect_refused(ErrorKind::memory, {"--ctx"});
 }

@@ -73,6 +73,8 @@ Result<Settings> settle(const EngineOptions& options, const ModelSpec& model) {
     const uint64_t automatic =
         std::min<uint64_t>({model.context_length, kDefaultContext, s.capacity()});
     s.context = options.context > 0 ? options.context : static_cast<uint32_t>(automatic);
+    s.most_context = static_cast<uint32_t>(std::min<uint64_t>(model.context_length, s.capacity()));
+    s.model_context = model.context_length;
     s.ubatch = options.ubatch;
     s.max_sequences = options.max_sequences;
     s.n_logits_rows = logits_rows(model.vocab_size, options.max_sequences);

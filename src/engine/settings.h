@@ -28,6 +28,8 @@ struct Settings {
     CacheBudget budget;
     uint64_t cache_bytes = 0;
     uint32_t context = 0;
+    uint32_t most_context = 0;   // what --ctx may ask for within the budget
+    uint32_t model_context = 0;  // and with any budget
     uint32_t ubatch = 0;
     uint32_t max_sequences = 0;
     uint32_t n_logits_rows = 0;  // most in one step

@@ -60,10 +60,10 @@ Result<const KernelTable*> select_kernels(const std::optional<std::string>& name
         if (*name != candidate.table->name) continue;
         if (candidate.is_runnable()) return candidate.table;
         return fail(ErrorKind::unsupported,
-                    fmt::format("KVIK_ISA={} needs {}, which this CPU lacks: leave it unset", *name,
-                                candidate.needs));
+                    fmt::format("instruction set {} needs {}, which this CPU lacks: take another",
+                                *name, candidate.needs));
     }
-    return fail(ErrorKind::usage, fmt::format("KVIK_ISA={} is none of {}", *name, known));
+    return fail(ErrorKind::usage, fmt::format("instruction set '{}' is none of {}", *name, known));
 }
 
 }  // namespace kvik

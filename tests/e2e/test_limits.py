@@ -1,5 +1,6 @@
 """What the program costs and how it ends: memory, closed pipes, interrupts."""
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -39,6 +40,17 @@ class Memory(unittest.TestCase):
         limit = 1.15 * os.path.getsize(MODEL) + kv_bytes + 64 * MIB
         print(f"peak {peak / MIB:.0f} MiB of {limit / MIB:.0f}", flush=True)
         self.assertLessEqual(peak, limit)
+
+
+    def test_threads_that_cannot_be_started_are_an_error_with_a_remedy(self):
+        # Each of 1024 threads reserves a stack; the address space has no room for them.
+        limited = lambda: resource.setrlimit(resource.RLIMIT_AS, (1_300_000_000, 1_300_000_000))
+        done = subprocess.run([BINARY, "run", MODEL, "Hi", "-n", "1", "--threads", "1024"],
+                              capture_output=True, text=True, timeout=TIMEOUT_S,
+                              env=environment(), preexec_fn=limited, stdin=subprocess.DEVNULL)
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("--threads", done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
 
 class Time(unittest.TestCase):
