@@ -1,12 +1,11 @@
 #include "cli/ids.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <memory>
 
 #include "cli/json.h"
 #include "cli/line_reader.h"
@@ -71,17 +70,18 @@ Setter into_ids(std::optional<std::vector<TokenId>>& target) {
     };
 }
 
-Result<std::string> read_file(const std::string& path) {
+// Not waiting for the writer of a FIFO: the reader waits, and it sees Ctrl-C.
+Result<std::string> read_file(const std::string& path, Interrupts* interrupts) {
+    const bool is_stdin = path == "-";
+    const int fd =
+        is_stdin ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return fail(ErrorKind::file, fmt::format("{}: {}", path, std::strerror(errno)));
     std::string text;
-    if (path == "-") {
-        KVIK_TRY_VOID(LineReader(STDIN_FILENO, nullptr).rest(text));
-        return text;
-    }
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"),
-                                                               std::fclose);
-    if (!file) return fail(ErrorKind::file, fmt::format("{}: {}", path, std::strerror(errno)));
-    auto got = LineReader(::fileno(file.get()), nullptr).rest(text);
+    const auto got = LineReader(fd, interrupts).rest(text);
+    if (!is_stdin) ::close(fd);
+    if (!got && is_stdin) return tl::unexpected(got.error());
     if (!got) return fail(got.error().kind, fmt::format("{}: {}", path, got.error().message));
+    if (*got == LineReader::Got::interrupt) return fail(ErrorKind::cancelled, "interrupted");
     return text;
 }
 

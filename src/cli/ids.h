@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/types.h"
+#include "cli/interrupts.h"
 #include "cli/values.h"
 
 namespace kvik::cli {
@@ -23,6 +24,7 @@ Result<std::vector<TokenId>> parse_id_words(std::string_view text);
 
 Setter into_ids(std::optional<std::vector<TokenId>>& target);
 
-Result<std::string> read_file(const std::string& path);  // "-" is stdin
+// "-" is stdin. interrupts may be null, as LineReader has it; else Ctrl-C: ErrorKind::cancelled.
+Result<std::string> read_file(const std::string& path, Interrupts* interrupts = nullptr);
 
 }  // namespace kvik::cli

@@ -1,6 +1,8 @@
 #include "cli/ids.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -42,6 +44,18 @@ TEST(Ids, an_at_sign_names_a_file) {
     EXPECT_EQ(parse_ids("@" + path).error().kind, ErrorKind::usage) << "an empty prompt";
     std::filesystem::remove(path);
     EXPECT_EQ(parse_ids("@" + path).error().kind, ErrorKind::file);
+}
+
+TEST(ReadFile, an_interrupt_ends_the_wait_for_the_writer_of_a_fifo) {
+    const std::string path =
+        std::filesystem::temp_directory_path() / ("kvik_fifo_" + std::to_string(::getpid()));
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    Interrupts interrupts;
+    ::kill(::getpid(), SIGINT);
+    const auto text = read_file(path, &interrupts);
+    std::filesystem::remove(path);
+    ASSERT_FALSE(text);
+    EXPECT_EQ(text.error().kind, ErrorKind::cancelled);
 }
 
 TEST(Ids, words_may_stand_apart_by_commas_or_spaces) {
