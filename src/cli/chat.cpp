@@ -29,7 +29,8 @@ Result<int> chat(const Call& call) {
     if (shown) return *shown;
 
     Interrupts interrupts;
-    KVIK_TRY(const auto engine, open_engine(std::move(engine_options), interrupts));
+    KVIK_TRY(const auto engine,
+             open_engine(std::move(engine_options), interrupts, ErrorFormat::text));
     ChatLoop loop(*engine, std::move(options), interrupts);
     return loop.talk();
 }

@@ -21,7 +21,12 @@ std::string load_line(const LoadState& state) {
 LoadBar::LoadBar() : shown_(may_decorate(STDERR_FILENO)) {}
 
 LoadBar::~LoadBar() {
+    clear();
+}
+
+void LoadBar::clear() {
     if (drawn_) note("\r\x1b[K");
+    drawn_ = false;
 }
 
 void LoadBar::update(uint64_t done_bytes, uint64_t total_bytes) {

@@ -26,6 +26,7 @@ class LoadBar {
     LoadBar& operator=(const LoadBar&) = delete;
 
     void update(uint64_t done_bytes, uint64_t total_bytes);
+    void clear();  // the line
 
   private:
     using Clock = std::chrono::steady_clock;

@@ -9,7 +9,7 @@
 #include <new>
 #include <vector>
 
-#include "cli/json.h"
+#include "cli/report.h"
 #include "cli/suggest.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
@@ -83,41 +83,9 @@ Result<int> dispatch(std::span<const std::string> args) {
                                   : fmt::format("it has {}", fmt::join(names, ", "))));
 }
 
-std::string_view kind_name(ErrorKind kind) {
-    switch (kind) {
-        case ErrorKind::failed:
-            return "failed";
-        case ErrorKind::usage:
-            return "usage";
-        case ErrorKind::file:
-            return "file";
-        case ErrorKind::memory:
-            return "memory";
-        case ErrorKind::port:
-            return "port";
-        case ErrorKind::unsupported:
-            return "unsupported";
-        case ErrorKind::context:
-            return "context";
-        case ErrorKind::cancelled:
-            return "cancelled";
-    }
-    return "failed";
-}
-
-int report(const Error& error, std::span<const std::string> args) {
-    const int code = static_cast<int>(error.kind);
-    if (is_reader_gone(error)) return kReaderGoneExit;
-    if (std::find(args.begin(), args.end(), "--json") != args.end()) {
-        note(to_line(
-            {{"error",
-              {{"kind", kind_name(error.kind)}, {"code", code}, {"message", error.message}}}}));
-        return code;
-    }
-    std::string message = error.message;
-    std::replace(message.begin(), message.end(), '\n', ' ');
-    note(fmt::format("kvik: {}\n", message));
-    return code;
+ErrorFormat format_of(std::span<const std::string> args) {
+    const bool json = std::find(args.begin(), args.end(), "--json") != args.end();
+    return json ? ErrorFormat::json : ErrorFormat::text;
 }
 
 // A file must never be opened as descriptor 0, 1 or 2 and then be taken for stdin or stdout. What
@@ -130,9 +98,10 @@ void fill_standard_descriptors() {
 int run_program(std::span<const std::string> args) {
     try {
         const auto done = dispatch(args);
-        return done ? *done : report(done.error(), args);
+        return done ? *done : report(done.error(), format_of(args));
     } catch (const std::bad_alloc&) {
-        return report({ErrorKind::memory, "out of memory: lower --ctx or --cache-ram"}, args);
+        return report({ErrorKind::memory, "out of memory: lower --ctx or --cache-ram"},
+                      format_of(args));
     }
 }
 

@@ -12,7 +12,7 @@ namespace kvik::cli {
 namespace {
 
 [[noreturn]] void leave_at_once() {
-    note("\n");
+    if (is_terminal(STDERR_FILENO)) note("\n");
     std::_Exit(static_cast<int>(ErrorKind::cancelled));
 }
 
@@ -55,11 +55,14 @@ std::string status_line(const Timings& timings, uint32_t context) {
     return line + fmt::format(" - ctx {}/{}", timings.prompt_n + timings.decode_n, context);
 }
 
-Result<std::unique_ptr<Engine>> open_engine(EngineOptions options, Interrupts& interrupts) {
+Result<std::unique_ptr<Engine>> open_engine(EngineOptions options, Interrupts& interrupts,
+                                            ErrorFormat format) {
     LoadBar bar;
     options.progress = [&](uint64_t done_bytes, uint64_t total_bytes) {
         bar.update(done_bytes, total_bytes);
-        if (interrupts.take()) leave_at_once();
+        if (!interrupts.take()) return;
+        bar.clear();
+        std::_Exit(report({ErrorKind::cancelled, "interrupted"}, format));
     };
     return Engine::open(std::move(options));
 }

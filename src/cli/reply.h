@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/interrupts.h"
+#include "cli/report.h"
 #include "kvik/kvik.h"
 
 namespace kvik::cli {
@@ -29,7 +30,9 @@ Result<Reply> collect(Stream& stream, Interrupts& interrupts, const ShowText& sh
 // "prompt 812 tok (780 cached) 41 ms - 96 tok 138 tok/s - ctx 908/8192"
 std::string status_line(const Timings& timings, uint32_t context);
 
-// An engine whose loading shows on a terminal and can be interrupted.
-Result<std::unique_ptr<Engine>> open_engine(EngineOptions options, Interrupts& interrupts);
+// An engine whose loading shows on a terminal. Ctrl-C while it loads ends the program: it is
+// reported in `format`.
+Result<std::unique_ptr<Engine>> open_engine(EngineOptions options, Interrupts& interrupts,
+                                            ErrorFormat format);
 
 }  // namespace kvik::cli

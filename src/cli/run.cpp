@@ -35,7 +35,7 @@ Flags run_flags(RunOptions& options) {
                .help = "system message",
                .set = into(options.system)});
     flags.add({.name = "--raw",
-               .help = "the prompt as it stands, without the chat template",
+               .help = "no chat template; special tokens written in the prompt are recognised",
                .set = turn_on(options.raw)});
     flags.add({.name = "--ids",
                .value = "IDS",
@@ -137,7 +137,8 @@ Result<int> run(const Call& call) {
     } else {
         KVIK_TRY(text, read_prompt(options.prompt, interrupts));
     }
-    KVIK_TRY(const auto engine, open_engine(options.engine, interrupts));
+    KVIK_TRY(const auto engine, open_engine(options.engine, interrupts,
+                                            options.json ? ErrorFormat::json : ErrorFormat::text));
     if (!options.ids) {
         KVIK_TRY(prompt, encode_prompt(options, *engine, text));
     }

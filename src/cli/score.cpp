@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 
 #include "base/digest.h"
 #include "cli/ids.h"
@@ -43,6 +44,16 @@ Flags score_flags(ScoreOptions& options) {
                .help = "all logits as a NumPy file, f32 [n_tokens, vocab_size]",
                .set = into(options.dump)});
     return flags;
+}
+
+Result<void> check_dump(const ScoreOptions& options) {
+    std::error_code error;
+    if (options.dump &&
+        std::filesystem::equivalent(*options.dump, options.engine.model_path, error))
+        return fail(ErrorKind::usage, fmt::format("--dump-logits {} would overwrite the model: "
+                                                  "name another file",
+                                                  *options.dump));
+    return {};
 }
 
 // What the rows of logits leave behind. One engine thread feeds it, then its maker reads it.
@@ -103,6 +114,7 @@ Result<int> score(const Call& call) {
     if (shown) return *shown;
     if (options.ids.has_value() == options.file.has_value())
         return fail(ErrorKind::usage, "give either --file or --ids");
+    KVIK_TRY_VOID(check_dump(options));
 
     Interrupts interrupts;
     std::vector<TokenId> ids;
@@ -110,9 +122,10 @@ Result<int> score(const Call& call) {
     if (options.ids) {
         ids = *options.ids;
     } else {
-        KVIK_TRY(text, read_file(*options.file));
+        KVIK_TRY(text, read_file(*options.file, &interrupts));
     }
-    KVIK_TRY(const auto engine, open_engine(options.engine, interrupts));
+    KVIK_TRY(const auto engine, open_engine(options.engine, interrupts,
+                                            options.json ? ErrorFormat::json : ErrorFormat::text));
     if (!options.ids) {
         KVIK_TRY(ids, encode_raw(*engine, text, Specials::as_text));
     }

@@ -50,6 +50,23 @@ std::string dim(std::string_view text) {
     return may_decorate(STDERR_FILENO) ? fmt::format("\x1b[2m{}\x1b[0m", text) : std::string(text);
 }
 
+std::string printable(std::string_view text) {
+    std::string shown;
+    for (size_t i = 0; i < text.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+        if (byte < 0x20 || byte == 0x7f) {
+            shown += fmt::format("\\x{:02x}", byte);
+        } else if (byte == 0xc2 && next >= 0x80 && next < 0xa0) {
+            shown += fmt::format("\\xc2\\x{:02x}", next);
+            ++i;
+        } else {
+            shown += text[i];
+        }
+    }
+    return shown;
+}
+
 Error reader_gone() {
     return {ErrorKind::failed, ""};
 }

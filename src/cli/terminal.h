@@ -22,6 +22,9 @@ Result<void> put(std::string_view text);    // stdout, unbuffered
 void note(std::string_view text) noexcept;  // stderr; failure is nobody's business
 std::string dim(std::string_view text);     // dimmed where stderr may be decorated
 
+// Control characters (C0, DEL, and C1 as UTF-8) as \x1b and such: for text that a file brings.
+std::string printable(std::string_view text);
+
 Error reader_gone();
 bool is_reader_gone(const Error& error);
 
