@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "cli/text_side.h"
 #include "engine/settings.h"
 #include "formats/gguf.h"
 #include "model/arch/registry.h"
@@ -114,6 +115,18 @@ Result<Json> tokenizer_of(const GgufMetadata& metadata) {
                 {"eot", token(spec->eot)}};
 }
 
+Result<Json> template_of(const GgufMetadata& metadata) {
+    KVIK_TRY(const auto own, chat_template_from_gguf(metadata));
+    if (own) return Json{{"bytes", own->size()}};
+    KVIK_TRY(auto spec, tokenizer_from_gguf(metadata));
+    if (!spec) return Json();
+    const auto tokenizer = make_tokenizer(std::move(*spec));
+    if (!tokenizer) return Json();
+    KVIK_TRY(const auto architecture, metadata.find_string("general.architecture"));
+    const auto builtin = builtin_template_for(**tokenizer, std::string(architecture.value_or("")));
+    return builtin ? Json{{"bytes", builtin->source.size()}, {"builtin", builtin->name}} : Json();
+}
+
 }  // namespace
 
 Result<Json> model_facts(const std::string& path, FactsDetail detail) {
@@ -150,8 +163,7 @@ Result<Json> model_facts(const std::string& path, FactsDetail detail) {
     if (detail == FactsDetail::every_tensor) facts["tensor_list"] = tensor_list(file);
     if (config) facts["memory"] = memory_of(*config, weights_bytes);
     KVIK_TRY(facts["tokenizer"], tokenizer_of(metadata));
-    KVIK_TRY(const auto chat_template, chat_template_from_gguf(metadata));
-    facts["chat_template"] = chat_template ? Json{{"bytes", chat_template->size()}} : Json();
+    KVIK_TRY(facts["chat_template"], template_of(metadata));
     return facts;
 }
 

@@ -16,16 +16,23 @@ std::string human_bytes(uint64_t bytes) {
     return fmt::format("{:.2f} GiB", value / (1 << 30));
 }
 
+std::string template_words(const Json& facts) {
+    if (facts.is_null()) return "none";
+    if (facts.contains("builtin"))
+        return fmt::format("built-in ({})", facts["builtin"].get<std::string>());
+    return fmt::format("{} bytes", facts["bytes"].dump());
+}
+
 std::string as_text(const Json& facts) {
     std::string text;
     const auto line = [&](std::string_view left, const std::string& right) {
-        text += fmt::format("  {:<28} {}\n", left, right);
+        text += fmt::format("  {:<28} {}\n", printable(left), printable(right));
     };
     const auto bytes = [](const Json& value) { return human_bytes(value.get<uint64_t>()); };
     const auto word = [](const Json& value) {
         return value.is_string() ? value.get<std::string>() : value.dump();
     };
-    text += fmt::format("{}\n", word(facts["file"]));
+    text += fmt::format("{}\n", printable(word(facts["file"])));
     line("format", fmt::format("GGUF version {}", word(facts["version"])));
     line("size", bytes(facts["file_bytes"]));
     line("architecture", word(facts["architecture"]));
@@ -60,9 +67,7 @@ std::string as_text(const Json& facts) {
     } else {
         for (const auto& [key, value] : facts["tokenizer"].items()) line(key, word(value));
     }
-    line("chat template", facts["chat_template"].is_null()
-                              ? "none"
-                              : fmt::format("{} bytes", word(facts["chat_template"]["bytes"])));
+    line("chat template", template_words(facts["chat_template"]));
     return text;
 }
 

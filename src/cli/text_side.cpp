@@ -3,10 +3,21 @@
 #include <fmt/format.h>
 
 #include "cli/json.h"
+#include "engine/chat_prompt.h"
 #include "formats/gguf.h"
 #include "model/gguf_tokenizer.h"
+#include "text/builtin_templates.h"
 
 namespace kvik::cli {
+
+std::optional<BuiltinTemplate> builtin_template_for(const Tokenizer& tokenizer,
+                                                    const std::string& architecture) {
+    const std::string_view source = builtin_chat_template(architecture);
+    const auto compiled = ChatTemplate::compile(std::string(source));
+    if (!compiled || !find_turn_end(tokenizer, *compiled)) return std::nullopt;
+    const bool is_chatml = source == builtin_chat_template("");
+    return BuiltinTemplate{is_chatml ? "chatml" : architecture, std::string(source)};
+}
 
 Result<TextSide> open_text_side(const std::string& path) {
     KVIK_TRY(const GgufFile file, GgufFile::open(path));
@@ -17,6 +28,11 @@ Result<TextSide> open_text_side(const std::string& path) {
     TextSide text;
     KVIK_TRY(text.tokenizer, make_tokenizer(std::move(*spec)));
     KVIK_TRY(text.chat_template, chat_template_from_gguf(file.metadata()));
+    if (text.chat_template) return text;
+    KVIK_TRY(const auto architecture, file.metadata().find_string("general.architecture"));
+    if (auto builtin =
+            builtin_template_for(*text.tokenizer, std::string(architecture.value_or(""))))
+        text.chat_template = std::move(builtin->source);
     return text;
 }
 

@@ -16,8 +16,18 @@ namespace kvik::cli {
 
 struct TextSide {
     std::unique_ptr<Tokenizer> tokenizer;
-    std::optional<std::string> chat_template;  // its source
+    std::optional<std::string> chat_template;  // its source: the file's, else the built-in one
 };
+
+struct BuiltinTemplate {
+    std::string name;  // "chatml", or the architecture that it is for
+    std::string source;
+};
+
+// What a file without template gets, if its vocabulary has the tokens that this one writes: the
+// choice that the engine makes.
+std::optional<BuiltinTemplate> builtin_template_for(const Tokenizer& tokenizer,
+                                                    const std::string& architecture);
 
 Result<TextSide> open_text_side(const std::string& path);
 

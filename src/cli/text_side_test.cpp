@@ -1,9 +1,37 @@
 #include "cli/text_side.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace kvik::cli {
 namespace {
+
+// Bytes and one control token.
+std::unique_ptr<Tokenizer> tokenizer_with(const std::string& control) {
+    TokenizerSpec spec;
+    spec.model = "llama";
+    for (int byte = 0; byte < 256; ++byte) {
+        spec.tokens.push_back(fmt::format("<0x{:02X}>", byte));
+        spec.types.push_back(TokenType::byte);
+    }
+    spec.tokens.push_back(control);
+    spec.types.push_back(TokenType::control);
+    spec.scores.resize(spec.tokens.size());
+    auto tokenizer = make_tokenizer(std::move(spec));
+    EXPECT_TRUE(tokenizer) << tokenizer.error().message;
+    return std::move(*tokenizer);
+}
+
+TEST(BuiltinTemplate, is_only_for_a_vocabulary_that_has_its_tokens) {
+    const auto name = [](const char* control, const char* architecture) {
+        const auto found = builtin_template_for(*tokenizer_with(control), architecture);
+        return found ? found->name : "none";
+    };
+    EXPECT_EQ(name("<|im_end|>", "llama"), "chatml");
+    EXPECT_EQ(name("<end_of_turn>", "gemma3"), "gemma3");
+    EXPECT_EQ(name("<end_of_turn>", "llama"), "none");
+    EXPECT_EQ(name("<|im_end|>", "gemma3"), "none");
+}
 
 TEST(Messages, come_in_order) {
     const auto messages = parse_messages(
