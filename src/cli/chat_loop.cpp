@@ -69,7 +69,7 @@ void ChatLoop::greet() const {
     if (!interactive_ || !is_terminal(STDERR_FILENO)) return;
     const ModelSpec& model = engine_.model();
     note(dim(fmt::format("{} - context {} - /help lists the commands, Ctrl-D leaves",
-                         model.name.empty() ? model.architecture : model.name,
+                         printable(model.name.empty() ? model.architecture : model.name),
                          engine_.used().context)) +
          "\n");
 }
@@ -130,6 +130,7 @@ Result<Reply> ChatLoop::ask(const std::string& line) {
 }
 
 Result<void> ChatLoop::answer(const std::string& line) {
+    const size_t n_before = session_.messages().size();
     auto reply = ask(line);
     if (!reply) {
         if (is_reader_gone(reply.error())) return tl::unexpected(std::move(reply).error());
@@ -138,10 +139,14 @@ Result<void> ChatLoop::answer(const std::string& line) {
     }
     if (!reply->text.ends_with('\n')) KVIK_TRY_VOID(put("\n"));
     const Timings& timings = reply->summary.timings;
-    n_context_ = timings.prompt_n + timings.decode_n;
     n_prompt_ += timings.prompt_n;
     n_cached_ += timings.cached_n;
     n_decoded_ += timings.decode_n;
+    if (session_.messages().size() == n_before) {
+        note(dim("no answer: the message was dropped") + "\n");
+        return {};
+    }
+    n_context_ = timings.prompt_n + timings.decode_n;
     tell_status(reply->summary);
     return {};
 }
@@ -149,7 +154,7 @@ Result<void> ChatLoop::answer(const std::string& line) {
 void ChatLoop::tell(const Error& error) {
     if (!interactive_) exit_code_ = static_cast<int>(error.kind);
     const bool full = error.kind == ErrorKind::context;
-    note(fmt::format("kvik: {}{}\n", error.message, full ? "; /clear starts over" : ""));
+    note(fmt::format("kvik: {}{}\n", printable(error.message), full ? "; /clear starts over" : ""));
 }
 
 void ChatLoop::tell_status(const Summary& summary) const {
