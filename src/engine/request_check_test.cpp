@@ -68,10 +68,10 @@ TEST_F(RequestCheck, refuses_what_the_whole_cache_cannot_hold_naming_bytes_budge
     request_.max_new_tokens = n_room - 3 + 1;
     EXPECT_TRUE(check().has_value());
     request_.max_new_tokens += 1;
-    expect_refused(ErrorKind::memory,
-                   {std::to_string((settings_.budget.n_blocks + 1) * settings_.kv.block_bytes()),
-                    std::to_string(settings_.budget.n_blocks * settings_.kv.block_bytes()),
-                    "--cache-ram"});
+    expect_refused(
+        ErrorKind::memory,
+        {std::to_string((settings_.budget.n_blocks + 1) * settings_.kv.block_bytes()),
+         std::to_string(settings_.budget.n_blocks * settings_.kv.block_bytes()), "--cache-ram"});
     request_.max_new_tokens = UINT32_MAX;
     expect_refused(ErrorKind::memory, {"--ctx"});
 }
