@@ -3,7 +3,7 @@ SHELL := bash
 .DEFAULT_GOAL := menu
 .PHONY: menu setup build chat test asan tsan fuzz bench versus golden tidy lint format clean
 
-SOURCES = $(shell git ls-files '*.h' '*.cpp' '*.inl')
+SOURCES = $(shell git ls-files '*.h' '*.cpp')
 SECONDS_EACH ?= 60
 
 menu:
