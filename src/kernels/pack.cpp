@@ -149,7 +149,8 @@ void decode_super_group(const uint8_t* group, uint32_t r, float* out) {
     const SuperRow row = W::read(group, r);
     for (uint32_t k = 0; k < kSuperGroup; ++k) {
         const float v = row.scale[k / W::kSubGroup] * static_cast<float>(row.w[k]);
-        out[k] = W::kMin ? v - row.min_scale * static_cast<float>(row.min[k / 32]) : v;
+        const int32_t min = row.min[k / 32];
+        out[k] = W::kMin ? v - row.min_scale * static_cast<float>(min) : v;
     }
 }
 

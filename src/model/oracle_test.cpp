@@ -56,7 +56,7 @@ struct Oracle {
         const std::vector<float> embedding = tensor("token_embd");
         std::vector<Row> x;
         for (const TokenId token : tokens) {
-            const auto at = embedding.begin() + static_cast<ptrdiff_t>(token * s.hidden_size);
+            const auto at = embedding.begin() + static_cast<ptrdiff_t>(token) * s.hidden_size;
             x.emplace_back(at, at + static_cast<ptrdiff_t>(s.hidden_size));
         }
         for (uint32_t layer = 0; layer < s.n_layers; ++layer) {

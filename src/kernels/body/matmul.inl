@@ -124,8 +124,7 @@ void direct_cols(const uint8_t* tile, uint32_t n_groups, QuantPanel panel, uint3
             }
             const Simd::F dw = Simd::load_half(group + W::kScaleAt + 2 * Simd::kLanes * half);
             [[maybe_unused]] Simd::F m = Simd::zero();
-            if constexpr (W::kMin)
-                m = Simd::load_half(group + W::kMinAt + 2 * Simd::kLanes * half);
+            if constexpr (W::kMin) m = Simd::load_half(group + W::kMinAt + 2 * Simd::kLanes * half);
 #pragma GCC unroll 16
             for (int c = 0; c < N; ++c) {
                 const Simd::F t = Simd::mul(
@@ -172,8 +171,8 @@ void unpack(const uint8_t* tile, uint32_t n_groups, UnpackedGroup* groups) {
 #pragma GCC unroll 8
             for (int j = 0; j < 8; ++j) Simd::istore(groups[g].w + 64 * j + 4 * lane, w[j]);
             Simd::store(groups[g].scale + lane, Simd::load_half(tile + W::kScaleAt + 2 * lane));
-            Simd::store(groups[g].min + lane, W::kMin ? Simd::load_half(tile + W::kMinAt + 2 * lane)
-                                                      : Simd::zero());
+            Simd::store(groups[g].min + lane,
+                        W::kMin ? Simd::load_half(tile + W::kMinAt + 2 * lane) : Simd::zero());
         }
 }
 
@@ -262,9 +261,8 @@ void unpacked_cols(const UnpackedGroup* const* tiles, uint32_t n_groups, unsigne
                 const Simd::F dw = Simd::load(tiles[r][g].scale + lane);
 #pragma GCC unroll 16
                 for (int c = 0; c < N; ++c) {
-                    const Simd::F t =
-                        Simd::mul(Simd::to_float(Dot::end(sum[r][c], nsum[c], zero_shift)),
-                                  Simd::set(d[c]));
+                    const Simd::F t = Simd::mul(
+                        Simd::to_float(Dot::end(sum[r][c], nsum[c], zero_shift)), Simd::set(d[c]));
                     acc[r][c] = Simd::fma(t, dw, acc[r][c]);
                     if constexpr (kMin)
                         acc[r][c] = Simd::fma(Simd::load(tiles[r][g].min + lane), Simd::set(u[c]),
@@ -279,8 +277,7 @@ void unpacked_cols(const UnpackedGroup* const* tiles, uint32_t n_groups, unsigne
 #pragma GCC unroll 4
         for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 16
-            for (int c = 0; c < N; ++c)
-                Simd::store(outs[r].out + c * outs[r].ld + lane, acc[r][c]);
+            for (int c = 0; c < N; ++c) Simd::store(outs[r].out + c * outs[r].ld + lane, acc[r][c]);
         }
     }
 }
@@ -314,19 +311,21 @@ void unpacked_rows(const UnpackedGroup* a, const UnpackedGroup* b, uint32_t n_gr
         return;
     }
     unpacked<kBits, kMin, 1, kCols>(tiles, n_groups, zero_shift, panel, c0, n, outs);
-    if (b)
-        unpacked<kBits, kMin, 1, kCols>(tiles + 1, n_groups, zero_shift, panel, c0, n, outs + 1);
+    if (b) unpacked<kBits, kMin, 1, kCols>(tiles + 1, n_groups, zero_shift, panel, c0, n, outs + 1);
 }
 
 void matmul_unpacked(const UnpackedGroup* a, const UnpackedGroup* b, uint32_t n_groups,
                      uint32_t zero_shift, uint32_t has_min, QuantPanel panel, uint32_t c0,
                      uint32_t n, TileOut out_a, TileOut out_b) {
     if (zero_shift == 7)
-        unpacked_rows<WeightBits::eight, false>(a, b, n_groups, zero_shift, panel, c0, n, out_a, out_b);
+        unpacked_rows<WeightBits::eight, false>(a, b, n_groups, zero_shift, panel, c0, n, out_a,
+                                                out_b);
     else if (has_min)
-        unpacked_rows<WeightBits::five, true>(a, b, n_groups, zero_shift, panel, c0, n, out_a, out_b);
+        unpacked_rows<WeightBits::five, true>(a, b, n_groups, zero_shift, panel, c0, n, out_a,
+                                              out_b);
     else
-        unpacked_rows<WeightBits::five, false>(a, b, n_groups, zero_shift, panel, c0, n, out_a, out_b);
+        unpacked_rows<WeightBits::five, false>(a, b, n_groups, zero_shift, panel, c0, n, out_a,
+                                               out_b);
 }
 
 template <int N>

@@ -16,15 +16,14 @@ float tree(const Simd::F* v) {
 
 // R6.
 Simd::F spec_exp(Simd::F x) {
-    using namespace numerics;
-    const Simd::F bounded = Simd::min(x, Simd::set(kExpMax));
-    const Simd::F n = Simd::round(Simd::mul(bounded, Simd::set(kLog2E)));
-    Simd::F r = Simd::fma(Simd::sub(Simd::zero(), n), Simd::set(kLn2High), bounded);
-    r = Simd::fma(Simd::sub(Simd::zero(), n), Simd::set(kLn2Low), r);
-    Simd::F p = Simd::set(kExpPoly[0]);
+    const Simd::F bounded = Simd::min(x, Simd::set(numerics::kExpMax));
+    const Simd::F n = Simd::round(Simd::mul(bounded, Simd::set(numerics::kLog2E)));
+    Simd::F r = Simd::fma(Simd::sub(Simd::zero(), n), Simd::set(numerics::kLn2High), bounded);
+    r = Simd::fma(Simd::sub(Simd::zero(), n), Simd::set(numerics::kLn2Low), r);
+    Simd::F p = Simd::set(numerics::kExpPoly[0]);
 #pragma GCC unroll 6
-    for (int i = 1; i < 7; ++i) p = Simd::fma(p, r, Simd::set(kExpPoly[i]));
-    return Simd::keep_at_least(x, Simd::set(kExpMin), Simd::scale_by_power(p, n));
+    for (int i = 1; i < 7; ++i) p = Simd::fma(p, r, Simd::set(numerics::kExpPoly[i]));
+    return Simd::keep_at_least(x, Simd::set(numerics::kExpMin), Simd::scale_by_power(p, n));
 }
 
 float spec_exp(float x) {
@@ -34,7 +33,6 @@ float spec_exp(float x) {
 }
 
 int quantize(const float* x, uint32_t n_groups, QuantPanel panel, uint32_t c) {
-    using namespace numerics;
     constexpr int kParts = static_cast<int>(kGroup) / Simd::kLanes;
     int finite = 1;
     for (uint32_t g = 0; g < n_groups; ++g, x += kGroup) {
@@ -50,7 +48,7 @@ int quantize(const float* x, uint32_t n_groups, QuantPanel panel, uint32_t c) {
         float amax;
         __builtin_memcpy(&amax, &bits, 4);
         if (bits >= 0x7f800000) finite = 0;
-        if (bits >= 0x7f800000 || !(amax >= kQuantFloor)) {
+        if (bits >= 0x7f800000 || !(amax >= numerics::kQuantFloor)) {
             __builtin_memset(q, 0, kGroup);
             panel.d[at] = panel.u[at] = 0.0f;
             panel.nsum[at] = 0;
@@ -90,8 +88,8 @@ float rms_norm(const float* x, const float* w, float eps, uint32_t n, float* y) 
     const float inverse = 1.0f / __builtin_sqrtf(ss / static_cast<float>(n) + eps);
     uint32_t i = 0;
     for (; i + Simd::kLanes <= n; i += Simd::kLanes)
-        Simd::store(y + i, Simd::mul(Simd::mul(Simd::load(x + i), Simd::set(inverse)),
-                                     Simd::load(w + i)));
+        Simd::store(y + i,
+                    Simd::mul(Simd::mul(Simd::load(x + i), Simd::set(inverse)), Simd::load(w + i)));
     for (; i < n; ++i) y[i] = x[i] * inverse * w[i];
     return ss;
 }

@@ -17,7 +17,8 @@ struct Q4_K {
     static void load(const uint8_t* group, int half, Simd::I* w) {
 #pragma GCC unroll 8
         for (int j = 0; j < 8; ++j) {
-            const Simd::I v = Simd::iload(group + 512 * (kSub / 2) + 64 * j + 4 * Simd::kLanes * half);
+            const Simd::I v =
+                Simd::iload(group + 512 * (kSub / 2) + 64 * j + 4 * Simd::kLanes * half);
             w[j] = kSub % 2 == 0 ? Simd::low_nibbles(v) : Simd::high_nibbles(v);
         }
     }
@@ -63,8 +64,12 @@ struct Q6_K {
     static Simd::F scale(const uint8_t* group, int sub, int half) {
         return Simd::load_i8(group + 3072 + 16 * sub + Simd::kLanes * half);
     }
-    static Simd::I min(const uint8_t*, int, int) { return Simd::izero(); }
-    static Simd::F min_scale(const uint8_t*, int) { return Simd::zero(); }
+    static Simd::I min(const uint8_t*, int, int) {
+        return Simd::izero();
+    }
+    static Simd::F min_scale(const uint8_t*, int) {
+        return Simd::zero();
+    }
 };
 
 // Where a micro-kernel's weights come from: the tile as it lies, or unpacked.
@@ -75,7 +80,9 @@ struct FromTile {
     Simd::F d;
     FromTile(const uint8_t* tile, int at) : group(tile), half(at), d(W::d(tile, at)) {}
     template <int kSub>
-    void load(Simd::I* w) const { W::template load<kSub>(group, half, w); }
+    void load(Simd::I* w) const {
+        W::template load<kSub>(group, half, w);
+    }
     Simd::F scale(int sub) const { return Simd::mul(d, W::scale(group, sub, half)); }
     Simd::I min(int pair) const { return W::min(group, pair, half); }
     Simd::F min_scale() const { return W::min_scale(group, half); }
@@ -94,10 +101,18 @@ struct FromUnpacked {
         for (int j = 0; j < W::kVectors; ++j)
             w[j] = Simd::iload(group->w + 64 * (kSub * W::kVectors + j) + 4 * lane);
     }
-    Simd::F scale(int sub) const { return Simd::load(group->scale[sub] + lane); }
-    Simd::I min(int pair) const { return Simd::iload(&group->min[pair][lane][0]); }
-    Simd::F min_scale() const { return Simd::load(group->min_scale + lane); }
-    static uint64_t step() { return sizeof(UnpackedSuperGroup); }
+    Simd::F scale(int sub) const {
+        return Simd::load(group->scale[sub] + lane);
+    }
+    Simd::I min(int pair) const {
+        return Simd::iload(&group->min[pair][lane][0]);
+    }
+    Simd::F min_scale() const {
+        return Simd::load(group->min_scale + lane);
+    }
+    static uint64_t step() {
+        return sizeof(UnpackedSuperGroup);
+    }
 };
 
 template <class W, class Source, int N, int kSub>
@@ -119,16 +134,16 @@ void super_sub_groups(const Source& source, const int8_t* q, const int32_t* nsum
         const Simd::F scale = source.scale(kSub);
 #pragma GCC unroll 16
         for (int c = 0; c < N; ++c)
-            f[c] = Simd::fma(
-                Simd::to_float(Dot::end(sum[c], W::kZeroShift ? nsum16[16 * c + kSub] : 0,
-                                        W::kZeroShift)),
-                scale, f[c]);
+            f[c] = Simd::fma(Simd::to_float(Dot::end(
+                                 sum[c], W::kZeroShift ? nsum16[16 * c + kSub] : 0, W::kZeroShift)),
+                             scale, f[c]);
         super_sub_groups<W, Source, N, kSub + 1>(source, q, nsum16, f);
     }
 }
 
 template <class W, class Source, int N>
-void super_cols(const uint8_t* tile, uint32_t n_groups, SuperPanel panel, uint32_t c0, TileOut out) {
+void super_cols(const uint8_t* tile, uint32_t n_groups, SuperPanel panel, uint32_t c0,
+                TileOut out) {
     for (int half = 0; half < kHalves; ++half) {
         Simd::F acc[N];
 #pragma GCC unroll 16
@@ -150,10 +165,9 @@ void super_cols(const uint8_t* tile, uint32_t n_groups, SuperPanel panel, uint32
                     const Simd::I min = source.min(pair);
 #pragma GCC unroll 16
                     for (int c = 0; c < N; ++c)
-                        sum[c] = Simd::dot_pairs(
-                            sum[c], min,
-                            Simd::iset(*reinterpret_cast<const aliasing_int*>(
-                                panel.nsum32 + (first + c) * 8 + 2 * pair)));
+                        sum[c] = Simd::dot_pairs(sum[c], min,
+                                                 Simd::iset(*reinterpret_cast<const aliasing_int*>(
+                                                     panel.nsum32 + (first + c) * 8 + 2 * pair)));
                 }
 #pragma GCC unroll 16
                 for (int c = 0; c < N; ++c)
@@ -239,9 +253,9 @@ void super_decode_sub_groups(const FromTile<W>& source, int lane, const Simd::F*
                 v = Simd::sub(v, Simd::set(static_cast<float>(1 << W::kZeroShift)));
             v = Simd::mul(scale, v);
             if constexpr (W::kMin) v = Simd::sub(v, mins[kSub]);
-            Simd::store(out + (4 * (kSub * W::kVectors + j) + byte) * static_cast<int>(kTileRows) +
-                            lane,
-                        v);
+            Simd::store(
+                out + (4 * (kSub * W::kVectors + j) + byte) * static_cast<int>(kTileRows) + lane,
+                v);
         };
         for (int j = 0; j < W::kVectors; ++j) {
             put(j, 0, Simd::byte_to_float<0>(w[j]));
@@ -275,7 +289,6 @@ constexpr TileKernels super_kernels_of() {
 }
 
 int super_quantize(const float* x, uint32_t n_groups, SuperPanel panel, uint32_t c) {
-    using namespace numerics;
     int finite = 1;
     for (uint32_t g = 0; g < n_groups; ++g, x += kSuperGroup) {
         const uint64_t at = static_cast<uint64_t>(g) * panel.stride + c;
@@ -287,7 +300,7 @@ int super_quantize(const float* x, uint32_t n_groups, SuperPanel panel, uint32_t
         float amax;
         __builtin_memcpy(&amax, &bits, 4);
         if (bits >= 0x7f800000) finite = 0;
-        const bool dead = bits >= 0x7f800000 || !(amax >= kQuantFloor);
+        const bool dead = bits >= 0x7f800000 || !(amax >= numerics::kQuantFloor);
         panel.d[at] = dead ? 0.0f : amax / 127.0f;
         const Simd::F inverse = Simd::set(dead ? 0.0f : 127.0f / amax);
         for (uint32_t i = 0; i < kSuperGroup; i += 16) {

@@ -1,4 +1,5 @@
 // The rows of a KernelTable, in the order of table.h; the first line is its name.
+// clang-format off
 KVIK_ISA_NAME,
 {{nullptr, nullptr, decode_f32, nullptr, nullptr},
  {nullptr, nullptr, decode_f16, nullptr, nullptr},

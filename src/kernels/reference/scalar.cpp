@@ -16,8 +16,6 @@
 namespace kvik {
 namespace {
 
-using namespace numerics;
-
 // R4's tree over 16 lanes: 8, 4, 2, 1.
 float tree(float* lanes) noexcept {
     for (int half = 8; half > 0; half /= 2)
@@ -27,13 +25,13 @@ float tree(float* lanes) noexcept {
 
 // R6. fmaf is the correctly rounded fused operation of the standard, whichever way libm does it.
 float spec_exp(float x) noexcept {
-    if (!(x >= kExpMin)) return 0.0f;
-    if (x > kExpMax) x = kExpMax;
-    const float n = std::nearbyintf(x * kLog2E);
-    float r = std::fmaf(-n, kLn2High, x);
-    r = std::fmaf(-n, kLn2Low, r);
-    float p = kExpPoly[0];
-    for (int i = 1; i < 7; ++i) p = std::fmaf(p, r, kExpPoly[i]);
+    if (!(x >= numerics::kExpMin)) return 0.0f;
+    if (x > numerics::kExpMax) x = numerics::kExpMax;
+    const float n = std::nearbyintf(x * numerics::kLog2E);
+    float r = std::fmaf(-n, numerics::kLn2High, x);
+    r = std::fmaf(-n, numerics::kLn2Low, r);
+    float p = numerics::kExpPoly[0];
+    for (int i = 1; i < 7; ++i) p = std::fmaf(p, r, numerics::kExpPoly[i]);
     const auto shift = static_cast<uint32_t>(static_cast<int32_t>(n)) << 23;
     return std::bit_cast<float>(std::bit_cast<uint32_t>(p) + shift);
 }
@@ -156,7 +154,7 @@ int quantize(const float* x, uint32_t n_groups, QuantPanel panel, uint32_t c) no
         }
         const float amax = std::bit_cast<float>(top);
         if (top >= 0x7f800000u) finite = 0;
-        if (top >= 0x7f800000u || !(amax >= kQuantFloor)) {
+        if (top >= 0x7f800000u || !(amax >= numerics::kQuantFloor)) {
             std::memset(q, 0, kGroup);
             panel.d[at] = panel.u[at] = 0.0f;
             panel.nsum[at] = 0;
@@ -192,7 +190,9 @@ void silu_mul(const float* gate, const float* up, uint32_t n, float* out) noexce
 
 void to_half(const float* x, uint32_t n, uint16_t* out) noexcept {
     for (uint32_t i = 0; i < n; ++i) {
-        const float v = x[i] > kHalfMax ? kHalfMax : x[i] < -kHalfMax ? -kHalfMax : x[i];
+        const float v = x[i] > numerics::kHalfMax    ? numerics::kHalfMax
+                        : x[i] < -numerics::kHalfMax ? -numerics::kHalfMax
+                                                     : x[i];
         out[i] = float_to_half(v);
     }
 }

@@ -66,7 +66,8 @@ void decode(const uint8_t* tile, uint32_t n_groups, float* out) noexcept {
             const SuperRow row = W::read(tile + uint64_t{g} * W::kBytes, r);
             for (uint32_t k = 0; k < kSuperGroup; ++k) {
                 float v = row.scale[k / W::kSubGroup] * static_cast<float>(row.w[k]);
-                if (W::kMin) v = v - row.min_scale * static_cast<float>(row.min[k / 32]);
+                const int32_t min = row.min[k / 32];
+                if (W::kMin) v = v - row.min_scale * static_cast<float>(min);
                 out[(uint64_t{g} * kSuperGroup + k) * kTileRows + r] = v;
             }
         }

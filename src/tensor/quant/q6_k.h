@@ -33,9 +33,10 @@ inline void decode_q6_k(const uint8_t* src, uint64_t n_groups, float* dst) noexc
     const auto* group = reinterpret_cast<const Q6_KGroup*>(src);
     for (uint64_t g = 0; g < n_groups; ++g, ++group, dst += 256) {
         const float d = half_to_float(group->d);
-        for (int i = 0; i < 256; ++i)
-            dst[i] = d * static_cast<float>(group->scales[i / 16]) *
-                     static_cast<float>(six_bits(*group, i) - 32);
+        for (int i = 0; i < 256; ++i) {
+            const int8_t scale = group->scales[i / 16];
+            dst[i] = d * static_cast<float>(scale) * static_cast<float>(six_bits(*group, i) - 32);
+        }
     }
 }
 
