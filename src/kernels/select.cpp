@@ -63,7 +63,9 @@ Result<const KernelTable*> select_kernels(const std::optional<std::string>& name
                     fmt::format("instruction set {} needs {}, which this CPU lacks: take another",
                                 *name, candidate.needs));
     }
-    return fail(ErrorKind::usage, fmt::format("instruction set '{}' is none of {}", *name, known));
+    return fail(
+        ErrorKind::usage,
+        fmt::format("instruction set '{}' (KVIK_ISA or --isa) is none of {}", *name, known));
 }
 
 }  // namespace kvik
