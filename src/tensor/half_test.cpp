@@ -109,7 +109,8 @@ TEST(Half, rounds_to_zero_up_to_half_the_smallest) {
 
 #if defined(__x86_64__)
 TEST(Half, agrees_with_the_processors_own_conversion) {
-    if (!__builtin_cpu_supports("f16c")) return;  // then there is nothing to agree with
+    // A CPU with AVX2 has F16C, whose name clang 14 does not know; another has nothing to agree with.
+    if (!__builtin_cpu_supports("avx2")) return;
     std::mt19937_64 random(52);
     for (uint32_t h = 0; h < 65536; ++h)
         ASSERT_EQ(std::bit_cast<uint32_t>(half_to_float(static_cast<uint16_t>(h))),
