@@ -67,7 +67,7 @@ struct TileOut {
 
 struct TileKernels {
     // Weights straight from the tile, columns [c0, c0 + n) of the panel, n <= kPanelCols.
-    // Null for f32 and f16, which take f32 activations.
+    // Null for f32 and f16, which take f32 activations, and for the K types (below).
     void (*matmul)(const uint8_t* tile, uint32_t n_groups, QuantPanel panel, uint32_t c0,
                    uint32_t n, TileOut out);
     // Tile -> [n_groups] UnpackedGroup.
