@@ -1,0 +1,22 @@
+// JSON from outside as a tree: a bounded depth, no key twice, valid UTF-8.
+//
+// Use     include <nlohmann/json.hpp> in the .cpp that reads the tree; this header stays light.
+// Cost    linear; the tree takes some ten times the bytes of the text, never more.
+// Errors  ErrorKind::file: the file, the byte offset, what was wrong there.
+// Source  RFC 8259.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace kvik {
+
+inline constexpr uint32_t kMaxJsonDepth = 64;
+
+// `file` is for messages.
+Result<nlohmann::json> parse_json(std::string_view text, const std::string& file);
+
+}  // namespace kvik

@@ -1,0 +1,41 @@
+// What a MODEL path holds, whatever its format: a GGUF file or a Hugging Face directory.
+//
+// Use     open_words for text alone, open_source for a model to run. Both read headers, no weights.
+// Owner   the mapping of the tensors' file or files.
+// Errors  what the readers say; a path that is neither: ErrorKind::file, naming what it could be.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "formats/tensor_file.h"
+#include "model/config.h"
+#include "text/tokenizer.h"
+
+namespace kvik {
+
+// Whose names and conventions a model's files follow.
+enum class ModelFormat : uint8_t { gguf, hugging_face };
+
+Result<ModelFormat> format_of_model(const std::string& path);
+
+struct ModelWords {
+    std::string architecture;                // as the file has it; empty: it does not say
+    std::optional<TokenizerSpec> tokenizer;  // nothing: ids only
+    std::optional<std::string> chat_template;
+};
+
+Result<ModelWords> open_words(const std::string& path);
+
+struct ModelSource {
+    ModelFormat format = ModelFormat::gguf;
+    ModelConfig config;
+    std::unique_ptr<TensorFile> tensors;
+    ModelWords words;
+};
+
+Result<ModelSource> open_source(const std::string& path);
+
+}  // namespace kvik
