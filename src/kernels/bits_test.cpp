@@ -198,10 +198,23 @@ TEST_P(Bits, rows_alike_at_every_length) {
         const float ss = scalar.rms_norm(x.data(), w.data(), 1e-5f, n, a.data());
         EXPECT_EQ(ss, fast.rms_norm(x.data(), w.data(), 1e-5f, n, b.data()));
         EXPECT_TRUE(same_bits(a, b)) << n;
-        const std::vector<float> gate = random_floats(rng, n, 20.0f);
-        scalar.silu_mul(gate.data(), x.data(), n, a.data());
-        fast.silu_mul(gate.data(), x.data(), n, b.data());
+        const std::vector<float> bias = random_floats(rng, n);
+        const float squares =
+            scalar.layer_norm(x.data(), w.data(), bias.data(), 1e-5f, n, a.data());
+        EXPECT_EQ(squares, fast.layer_norm(x.data(), w.data(), bias.data(), 1e-5f, n, b.data()));
         EXPECT_TRUE(same_bits(a, b)) << n;
+        for (const float spread : {0.1f, 2.0f, 20.0f, 1e20f}) {
+            const std::vector<float> gate = random_floats(rng, n, spread);
+            scalar.silu_mul(gate.data(), x.data(), n, a.data());
+            fast.silu_mul(gate.data(), x.data(), n, b.data());
+            EXPECT_TRUE(same_bits(a, b)) << n << " spread " << spread;
+            scalar.gelu_mul(gate.data(), x.data(), n, a.data());
+            fast.gelu_mul(gate.data(), x.data(), n, b.data());
+            EXPECT_TRUE(same_bits(a, b)) << n << " spread " << spread;
+            scalar.gelu(gate.data(), n, a.data());
+            fast.gelu(gate.data(), n, b.data());
+            EXPECT_TRUE(same_bits(a, b)) << n << " spread " << spread;
+        }
         std::vector<float> large = random_floats(rng, n, 3e4f);
         large[0] = 1e-7f;
         std::vector<uint16_t> p(n), q(n);
@@ -209,6 +222,42 @@ TEST_P(Bits, rows_alike_at_every_length) {
         fast.to_half(large.data(), n, q.data());
         EXPECT_EQ(p, q) << n;
     }
+}
+
+// What a norm returns is how a step learns of a value that is none.
+TEST_P(Bits, norms_report_what_is_not_finite) {
+    const float infinity = std::numeric_limits<float>::infinity();
+    for (const float bad : {infinity, -infinity, std::numeric_limits<float>::quiet_NaN()})
+        for (const uint32_t n : {1u, 16u, 21u, 40u})
+            for (uint32_t at = 0; at < n; ++at) {
+                std::vector<float> x = random_floats(rng, n), y(n);
+                const std::vector<float> w = random_floats(rng, n), b = random_floats(rng, n);
+                EXPECT_TRUE(std::isfinite(fast.rms_norm(x.data(), w.data(), 1e-5f, n, y.data())));
+                EXPECT_TRUE(std::isfinite(
+                    fast.layer_norm(x.data(), w.data(), b.data(), 1e-5f, n, y.data())));
+                x[at] = bad;
+                EXPECT_FALSE(std::isfinite(fast.rms_norm(x.data(), w.data(), 1e-5f, n, y.data())));
+                EXPECT_FALSE(std::isfinite(
+                    fast.layer_norm(x.data(), w.data(), b.data(), 1e-5f, n, y.data())));
+            }
+}
+
+TEST_P(Bits, gelu_goes_to_the_value_or_to_nothing_far_from_zero) {
+    const float infinity = std::numeric_limits<float>::infinity();
+    const auto gelu = [&](float x) {
+        float y = 0;
+        fast.gelu(&x, 1, &y);
+        return y;
+    };
+    EXPECT_EQ(gelu(0.0f), 0.0f);
+    for (const float x : {11.0f, 1e3f, 1e13f, 1e20f, 1e30f, 3e38f, infinity}) EXPECT_EQ(gelu(x), x);
+    // exp(88) is the largest there is to divide by: 6.1e-39 of the value remains.
+    for (const float x : {11.0f, 1e3f, 1e13f, 1e20f, 1e30f}) {
+        EXPECT_LE(gelu(-x), 0.0f) << x;
+        EXPECT_GE(gelu(-x), x * -6.2e-39) << x;
+    }
+    EXPECT_TRUE(std::isnan(gelu(std::numeric_limits<float>::quiet_NaN())));
+    EXPECT_FALSE(std::isfinite(gelu(-infinity)));
 }
 
 // A random attention problem over one chunk, with state from before.

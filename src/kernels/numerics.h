@@ -15,6 +15,10 @@ inline constexpr float kLn2Low = 1.42860677e-6f;
 inline constexpr float kExpPoly[7] = {1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6,
                                       0.5f,       1.0f,       1.0f};
 
+// R6, GELU: 2 sqrt(2 / pi), alone and times 0.044715.
+inline constexpr float kGeluLine = 1.59576912f;
+inline constexpr float kGeluCube = 0.0713548163f;
+
 inline constexpr int kRevision = 1;  // part of every cache key; raise it when a bit changes
 
 }  // namespace kvik::numerics

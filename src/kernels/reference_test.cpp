@@ -124,6 +124,51 @@ TEST(Reference, exp_is_within_a_few_ulp) {
     }
 }
 
+// In units of 2^-24 the argument t = 2y carries 5 roundings of relative error (two constants, square,
+// fma, product), which gelu takes with x t sigmoid'(t) < 0.26; exp carries 4e-7 (above), taken with
+// x sigmoid'(t) < 0.23; sum and division add 2 more roundings of the result.
+TEST(Reference, gelu_is_its_tanh_form) {
+    for (float x = -20.0f; x < 20.0f; x += 0.0037f) {
+        float y = 0;
+        kScalarKernels.gelu(&x, 1, &y);
+        const double d = x, inner = std::sqrt(2 / M_PI) * (d + 0.044715 * d * d * d);
+        const double want = 0.5 * d * (1 + std::tanh(inner));
+        const double ulp = 0x1p-24;
+        EXPECT_NEAR(y, want, 0.26 * 5 * ulp + 0.23 * 4e-7 + 2 * ulp * std::fabs(want)) << x;
+        const float up = 1.5f;
+        float gated = 0;
+        kScalarKernels.gelu_mul(&x, &up, 1, &gated);
+        EXPECT_EQ(gated, y * up);
+    }
+}
+
+// Each of n / 16 + 4 additions and a division err by half an ulp of the mean of |x|, here below 4;
+// squares are a like chain; after them come five roundings.
+TEST(Reference, layer_norm_has_mean_and_variance_of_its_own) {
+    Rng rng(4);
+    for (const uint32_t n : {1u, 7u, 64u, 100u, 768u}) {
+        std::vector<float> x = random_floats(rng, n), y(n);
+        for (float& v : x) v += 2.0f;
+        const std::vector<float> w = random_floats(rng, n), b = random_floats(rng, n);
+        const float returned =
+            kScalarKernels.layer_norm(x.data(), w.data(), b.data(), 1e-5f, n, y.data());
+        double mean = 0, ss = 0;
+        for (const float v : x) mean += v / static_cast<double>(n);
+        for (const float v : x) ss += (v - mean) * (v - mean);
+        const double roundings = (n / 16 + 12) * 0x1p-24;
+        EXPECT_NEAR(returned, ss, 4 * roundings * (ss + 1));
+        for (uint32_t i = 0; i < n; ++i) {
+            const double unit = (x[i] - mean) / std::sqrt(ss / n + 1e-5);
+            // A mean off by 4 * roundings moves the unit by that over the standard deviation.
+            const double off = 4 * roundings / std::sqrt(ss / n + 1e-5);
+            const double slack = off + roundings * std::fabs(unit);
+            EXPECT_NEAR(y[i], unit * w[i] + b[i],
+                        slack * std::fabs(w[i]) + 4 * roundings * (std::fabs(b[i]) + 1))
+                << n << " " << i;
+        }
+    }
+}
+
 // f32 against f64: a chain of n fused steps errs by at most n half-ulps of its partial sums; with
 // 256 tokens and values of order 1, 2e-5 is ten times that.
 TEST(Reference, attention_is_softmax_of_scaled_scores_times_values) {

@@ -117,8 +117,15 @@ struct KernelTable {
     int (*super_quantize)(const float* x, uint32_t n_groups, SuperPanel panel, uint32_t c);
     // R4: y = x * (1 / sqrt(ss / n + eps)) * w. Returns ss: not finite if a value was not.
     float (*rms_norm)(const float* x, const float* w, float eps, uint32_t n, float* y);
+    // R4: y = ((x - mean) * (1 / sqrt(ss / n + eps))) * w + b, ss of x - mean. Returns ss: not
+    // finite if a value was not.
+    float (*layer_norm)(const float* x, const float* w, const float* b, float eps, uint32_t n,
+                        float* y);
     // R6: out = silu(gate) * up.
     void (*silu_mul)(const float* gate, const float* up, uint32_t n, float* out);
+    // R6: out = gelu(gate) * up, gelu in its tanh form.
+    void (*gelu_mul)(const float* gate, const float* up, uint32_t n, float* out);
+    void (*gelu)(const float* x, uint32_t n, float* out);
     // f32 -> f16, clamped to +-65504.
     void (*to_half)(const float* x, uint32_t n, uint16_t* out);
     void (*attend_f16)(const AttentionChunk& chunk);

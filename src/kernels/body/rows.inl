@@ -67,6 +67,15 @@ int quantize(const float* x, uint32_t n_groups, QuantPanel panel, uint32_t c) {
     return finite;
 }
 
+// Register i of 16 lanes that hold x[0 .. n) and zeros behind, n < 16.
+struct Padded {
+    alignas(64) float lanes[16] = {};
+    Padded(const float* x, uint32_t n) {
+        for (uint32_t i = 0; i < n; ++i) lanes[i] = x[i];
+    }
+    Simd::F at(int i) const { return Simd::load(lanes + i * Simd::kLanes); }
+};
+
 float rms_norm(const float* x, const float* w, float eps, uint32_t n, float* y) {
     Simd::F lanes[kRegs];
     for (Simd::F& v : lanes) v = Simd::zero();
@@ -77,12 +86,8 @@ float rms_norm(const float* x, const float* w, float eps, uint32_t n, float* y) 
             lanes[j] = Simd::fma(v, v, lanes[j]);
         }
     if (whole < n) {
-        alignas(64) float rest[16] = {};
-        for (uint32_t i = whole; i < n; ++i) rest[i - whole] = x[i];
-        for (int j = 0; j < kRegs; ++j) {
-            const Simd::F v = Simd::load(rest + j * Simd::kLanes);
-            lanes[j] = Simd::fma(v, v, lanes[j]);
-        }
+        const Padded rest(x + whole, n - whole);
+        for (int j = 0; j < kRegs; ++j) lanes[j] = Simd::fma(rest.at(j), rest.at(j), lanes[j]);
     }
     const float ss = tree(lanes);
     const float inverse = 1.0f / __builtin_sqrtf(ss / static_cast<float>(n) + eps);
@@ -94,22 +99,80 @@ float rms_norm(const float* x, const float* w, float eps, uint32_t n, float* y) 
     return ss;
 }
 
+float mean_of(const float* x, uint32_t n) {
+    Simd::F lanes[kRegs];
+    for (Simd::F& v : lanes) v = Simd::zero();
+    const uint32_t whole = n / 16 * 16;
+    for (uint32_t i = 0; i < whole; i += 16)
+        for (int j = 0; j < kRegs; ++j)
+            lanes[j] = Simd::add(lanes[j], Simd::load(x + i + j * Simd::kLanes));
+    if (whole < n) {
+        const Padded rest(x + whole, n - whole);
+        for (int j = 0; j < kRegs; ++j) lanes[j] = Simd::add(lanes[j], rest.at(j));
+    }
+    return tree(lanes) / static_cast<float>(n);
+}
+
+float layer_norm(const float* x, const float* w, const float* b, float eps, uint32_t n, float* y) {
+    const float mean = mean_of(x, n);
+    const Simd::F shift = Simd::set(mean);
+    Simd::F lanes[kRegs];
+    for (Simd::F& v : lanes) v = Simd::zero();
+    const uint32_t whole = n / 16 * 16;
+    for (uint32_t i = 0; i < whole; i += 16)
+        for (int j = 0; j < kRegs; ++j) {
+            const Simd::F v = Simd::sub(Simd::load(x + i + j * Simd::kLanes), shift);
+            lanes[j] = Simd::fma(v, v, lanes[j]);
+        }
+    if (whole < n) {
+        Padded rest(x + whole, n - whole);
+        for (uint32_t i = whole; i < n; ++i) rest.lanes[i - whole] = x[i] - mean;
+        for (int j = 0; j < kRegs; ++j) lanes[j] = Simd::fma(rest.at(j), rest.at(j), lanes[j]);
+    }
+    const float ss = tree(lanes);
+    const float inverse = 1.0f / __builtin_sqrtf(ss / static_cast<float>(n) + eps);
+    uint32_t i = 0;
+    for (; i + Simd::kLanes <= n; i += Simd::kLanes) {
+        const Simd::F v = Simd::sub(Simd::load(x + i), shift);
+        Simd::store(y + i, Simd::fma(Simd::mul(v, Simd::set(inverse)), Simd::load(w + i),
+                                     Simd::load(b + i)));
+    }
+    for (; i < n; ++i) y[i] = __builtin_fmaf((x[i] - mean) * inverse, w[i], b[i]);
+    return ss;
+}
+
 Simd::F silu(Simd::F g) {
     return Simd::div(g, Simd::add(Simd::set(1.0f), spec_exp(Simd::sub(Simd::zero(), g))));
 }
 
-void silu_mul(const float* gate, const float* up, uint32_t n, float* out) {
+Simd::F spec_gelu(Simd::F x) {
+    const Simd::F twice_y = Simd::mul(x, Simd::fma(Simd::mul(x, x), Simd::set(numerics::kGeluCube),
+                                                   Simd::set(numerics::kGeluLine)));
+    return Simd::div(x, Simd::add(Simd::set(1.0f), spec_exp(Simd::sub(Simd::zero(), twice_y))));
+}
+
+// out = f(gate) * up
+template <Simd::F (*kFunction)(Simd::F)>
+void gated(const float* gate, const float* up, uint32_t n, float* out) {
     uint32_t i = 0;
     for (; i + Simd::kLanes <= n; i += Simd::kLanes)
-        Simd::store(out + i, Simd::mul(silu(Simd::load(gate + i)), Simd::load(up + i)));
+        Simd::store(out + i, Simd::mul(kFunction(Simd::load(gate + i)), Simd::load(up + i)));
     if (i == n) return;
-    alignas(64) float g[Simd::kLanes] = {}, u[Simd::kLanes] = {};
-    for (uint32_t j = i; j < n; ++j) {
-        g[j - i] = gate[j];
-        u[j - i] = up[j];
-    }
-    Simd::store(g, Simd::mul(silu(Simd::load(g)), Simd::load(u)));
-    for (uint32_t j = i; j < n; ++j) out[j] = g[j - i];
+    const Padded g(gate + i, n - i), u(up + i, n - i);
+    alignas(64) float rest[Simd::kLanes];
+    Simd::store(rest, Simd::mul(kFunction(g.at(0)), u.at(0)));
+    for (uint32_t j = i; j < n; ++j) out[j] = rest[j - i];
+}
+
+void gelu(const float* x, uint32_t n, float* out) {
+    uint32_t i = 0;
+    for (; i + Simd::kLanes <= n; i += Simd::kLanes)
+        Simd::store(out + i, spec_gelu(Simd::load(x + i)));
+    if (i == n) return;
+    const Padded tail(x + i, n - i);
+    alignas(64) float rest[Simd::kLanes];
+    Simd::store(rest, spec_gelu(tail.at(0)));
+    for (uint32_t j = i; j < n; ++j) out[j] = rest[j - i];
 }
 
 void to_half(const float* x, uint32_t n, uint16_t* out) {
@@ -118,10 +181,9 @@ void to_half(const float* x, uint32_t n, uint16_t* out) {
     for (; i + Simd::kLanes <= n; i += Simd::kLanes)
         Simd::store_half(out + i, Simd::max(Simd::min(Simd::load(x + i), top), bottom));
     if (i == n) return;
-    alignas(64) float rest[Simd::kLanes] = {};
+    const Padded rest(x + i, n - i);
     alignas(64) uint16_t half[Simd::kLanes];
-    for (uint32_t j = i; j < n; ++j) rest[j - i] = x[j];
-    Simd::store_half(half, Simd::max(Simd::min(Simd::load(rest), top), bottom));
+    Simd::store_half(half, Simd::max(Simd::min(rest.at(0), top), bottom));
     for (uint32_t j = i; j < n; ++j) out[j] = half[j - i];
 }
 

@@ -6,8 +6,9 @@
 #include <initializer_list>
 #include <utility>
 
-#include "kernels/numerics.h"
 #include "kernels/pack.h"
+#include "kernels/reference/functions.h"
+#include "kernels/reference/rows.h"
 #include "kernels/reference/super.h"
 #include "kernels/table.h"
 #include "kernels/tile_row.h"
@@ -16,25 +17,8 @@
 namespace kvik {
 namespace {
 
-// R4's tree over 16 lanes: 8, 4, 2, 1.
-float tree(float* lanes) noexcept {
-    for (int half = 8; half > 0; half /= 2)
-        for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-    return lanes[0];
-}
-
-// R6. fmaf is the correctly rounded fused operation of the standard, whichever way libm does it.
-float spec_exp(float x) noexcept {
-    if (!(x >= numerics::kExpMin)) return 0.0f;
-    if (x > numerics::kExpMax) x = numerics::kExpMax;
-    const float n = std::nearbyintf(x * numerics::kLog2E);
-    float r = std::fmaf(-n, numerics::kLn2High, x);
-    r = std::fmaf(-n, numerics::kLn2Low, r);
-    float p = numerics::kExpPoly[0];
-    for (int i = 1; i < 7; ++i) p = std::fmaf(p, r, numerics::kExpPoly[i]);
-    const auto shift = static_cast<uint32_t>(static_cast<int32_t>(n)) << 23;
-    return std::bit_cast<float>(std::bit_cast<uint32_t>(p) + shift);
-}
+using reference::spec_exp;
+using reference::tree;
 
 // ---- weights --------------------------------------------------------------------------------
 
@@ -140,63 +124,6 @@ void matmul_f32(const float* tile, uint32_t k, const float* x, uint32_t stride, 
         }
 }
 
-// ---- activations ----------------------------------------------------------------------------
-
-int quantize(const float* x, uint32_t n_groups, QuantPanel panel, uint32_t c) noexcept {
-    int finite = 1;
-    for (uint32_t g = 0; g < n_groups; ++g, x += kGroup) {
-        const uint64_t at = g * panel.stride + c;
-        int8_t* q = panel.q + at * kGroup;
-        uint32_t top = 0;  // |x| as bits orders like |x|, with infinity and NaN above all numbers
-        for (uint32_t k = 0; k < kGroup; ++k) {
-            const uint32_t bits = std::bit_cast<uint32_t>(x[k]) & 0x7fffffffu;
-            if (bits > top) top = bits;
-        }
-        const float amax = std::bit_cast<float>(top);
-        if (top >= 0x7f800000u) finite = 0;
-        if (top >= 0x7f800000u || !(amax >= numerics::kQuantFloor)) {
-            std::memset(q, 0, kGroup);
-            panel.d[at] = panel.u[at] = 0.0f;
-            panel.nsum[at] = 0;
-            continue;
-        }
-        const float d = amax / 127.0f;
-        const float inverse = 127.0f / amax;
-        int32_t sum = 0;
-        for (uint32_t k = 0; k < kGroup; ++k) {
-            const float v = std::nearbyintf(x[k] * inverse);
-            q[k] = static_cast<int8_t>(v > 127.0f ? 127.0f : v < -127.0f ? -127.0f : v);
-            sum += q[k];
-        }
-        panel.d[at] = d;
-        panel.u[at] = d * static_cast<float>(sum);
-        panel.nsum[at] = -sum;
-    }
-    return finite;
-}
-
-float rms_norm(const float* x, const float* w, float eps, uint32_t n, float* y) noexcept {
-    float lanes[16] = {};
-    for (uint32_t i = 0; i < n; ++i) lanes[i % 16] = std::fmaf(x[i], x[i], lanes[i % 16]);
-    const float ss = tree(lanes);
-    const float inverse = 1.0f / std::sqrt(ss / static_cast<float>(n) + eps);
-    for (uint32_t i = 0; i < n; ++i) y[i] = x[i] * inverse * w[i];
-    return ss;
-}
-
-void silu_mul(const float* gate, const float* up, uint32_t n, float* out) noexcept {
-    for (uint32_t i = 0; i < n; ++i) out[i] = gate[i] / (1.0f + spec_exp(-gate[i])) * up[i];
-}
-
-void to_half(const float* x, uint32_t n, uint16_t* out) noexcept {
-    for (uint32_t i = 0; i < n; ++i) {
-        const float v = x[i] > numerics::kHalfMax    ? numerics::kHalfMax
-                        : x[i] < -numerics::kHalfMax ? -numerics::kHalfMax
-                                                     : x[i];
-        out[i] = float_to_half(v);
-    }
-}
-
 // ---- attention (R5) -------------------------------------------------------------------------
 
 float kv_value(const float* p, uint64_t i) noexcept {
@@ -274,11 +201,14 @@ const KernelTable kScalarKernels = {
     matmul_unpacked,
     reference::super_matmul_unpacked,
     matmul_f32,
-    quantize,
+    reference::quantize,
     reference::super_quantize,
-    rms_norm,
-    silu_mul,
-    to_half,
+    reference::rms_norm,
+    reference::layer_norm,
+    reference::silu_mul,
+    reference::gelu_mul,
+    reference::gelu,
+    reference::to_half,
     attend<uint16_t>,
     attend<float>,
     merge_state,
