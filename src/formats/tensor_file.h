@@ -1,8 +1,9 @@
 // TensorFile: a file of named tensors, opened read-only. Formats differ, this does not.
 //
-// Owner   the mapping; views die with it.   Threads  const from any thread.
-// Invariant every entry's bytes lie inside the file, its shape's product does not wrap, and a row
-//         is whole groups: whoever holds an entry need not check again.
+// Owner   the mapping; views and entries die with it.   Threads  const from any thread.
+// Invariant every entry's bytes lie inside the file, its shape's product does not wrap and is not
+//         zero, and a row is whole groups: whoever holds an entry need not check again. Where the
+//         bytes lie is not aligned to anything.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,13 @@ struct TensorEntry {
     uint64_t n_bytes = 0;
 };
 
+// A tensor that is in the file and not among its entries: what an entry cannot say of it.
+struct SkippedTensor {
+    std::string name;
+    std::string why;      // "is of type 'I64', kvik computes with F32, F16 and BF16"
+    uint64_t offset = 0;  // in the file
+};
+
 class TensorFile {
   public:
     virtual ~TensorFile() = default;
@@ -30,6 +38,8 @@ class TensorFile {
     // Gives the pages of bytes [begin, begin + n) of the entry back to the kernel after use.
     virtual void release(const TensorEntry& entry, uint64_t begin, uint64_t n_bytes) const = 0;
     virtual const TensorEntry* find(std::string_view name) const = 0;  // null: not there
+    // For whoever misses a tensor, and for whoever must know all that a file holds.
+    virtual std::span<const SkippedTensor> skipped() const { return {}; }
 };
 
 }  // namespace kvik

@@ -1,0 +1,38 @@
+// Header of a safetensors file: bytes -> what it says of each tensor, each law checked before its
+// number is used.
+//
+// Shape   u64 length of the header | JSON, perhaps padded with spaces | tensor data to the end.
+// Cost    one pass over the JSON, without a tree: memory is what the tensors and their names take.
+// Invariant names are unique, UTF-8, not empty; the tensors tile the data: none overlaps another,
+//         no byte between or behind them belongs to none.
+// Errors  ErrorKind::file: the file, the field and its tensor, the byte in the file, the remedy.
+// Source  the safetensors format, README of its reference implementation.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace kvik {
+
+struct SafetensorsInfo {
+    std::string name;
+    std::string type;                   // as the file has it: "BF16"
+    std::array<uint64_t, 4> dims = {};  // the first four, row-major
+    uint64_t n_dims = 0;                // all of them
+    uint64_t n_elements = 1;
+    uint64_t offset = 0;  // in the file
+    uint64_t n_bytes = 0;
+    uint64_t begin = 0;  // byte where its description begins
+};
+
+// In the header's order. `file` is for messages.
+Result<std::vector<SafetensorsInfo>> read_safetensors_header(std::span<const std::byte> bytes,
+                                                             std::string_view file);
+
+}  // namespace kvik
