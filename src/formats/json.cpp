@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <utility>
 #include <vector>
+
+#include "formats/byte_cursor.h"
+#include "formats/telling_iterator.h"
 
 namespace kvik {
 namespace {
@@ -33,18 +35,16 @@ class TreeBuilder final : public nlohmann::json_sax<Json> {
     bool end_array() override { return close(); }
     bool key(string_t& name) override {
         if (open_.back()->contains(name))
-            return stop(fmt::format("has the key '{}' twice in one object", name.substr(0, 80)));
+            return stop(fmt::format("has the key {} twice in one object", in_quotes(name)));
         key_ = std::move(name);
         return true;
     }
-    bool parse_error(std::size_t position, const std::string& /*token*/,
+    bool parse_error(std::size_t /*position*/, const std::string& /*token*/,
                      const nlohmann::detail::exception& /*error*/) override {
-        position_ = position;
-        return stop("is not valid JSON");
+        return stop("is not valid JSON in UTF-8");
     }
 
     std::string problem;
-    std::optional<std::size_t> position() const { return position_; }
 
   private:
     bool put(Json value) {
@@ -76,7 +76,6 @@ class TreeBuilder final : public nlohmann::json_sax<Json> {
     Json& root_;
     std::vector<Json*> open_;  // objects and arrays that are not ended, outermost first
     std::string key_;
-    std::optional<std::size_t> position_;
 };
 
 }  // namespace
@@ -84,11 +83,16 @@ class TreeBuilder final : public nlohmann::json_sax<Json> {
 Result<Json> parse_json(std::string_view text, const std::string& file) {
     Json root;
     TreeBuilder builder(root);
-    if (Json::sax_parse(text, &builder)) return root;
-    const std::string where =
-        builder.position() ? fmt::format(" at byte {}", *builder.position()) : std::string();
-    return fail(ErrorKind::file,
-                fmt::format("{}{} {}: fetch or convert it again", file, where, builder.problem));
+    // The parser would take a NUL for the end and not look behind it.
+    if (const size_t nul = text.find('\0'); nul != text.npos)
+        return fail(ErrorKind::file,
+                    fmt::format("{}: has a NUL at byte {}: fetch or convert it again", file, nul));
+    const char* read = text.data();
+    const char* end = text.data() + text.size();
+    if (Json::sax_parse(TellingIterator{read, &read}, TellingIterator{end, &read}, &builder))
+        return root;
+    return fail(ErrorKind::file, fmt::format("{}: {} before byte {}: fetch or convert it again",
+                                             file, builder.problem, read - text.data()));
 }
 
 }  // namespace kvik

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -11,6 +11,7 @@
 
 #include "base/checked.h"
 #include "formats/sorted_index.h"
+#include "formats/telling_iterator.h"
 
 namespace kvik {
 namespace {
@@ -18,32 +19,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr uint64_t kMaxNameBytes = 1 << 20;
-
-// Tells how far the parser has read: behind the last byte of a string or bracket, and one further
-// behind a number.
-struct TellingIterator {
-    using iterator_category = std::input_iterator_tag;
-    using value_type = char;
-    using difference_type = std::ptrdiff_t;
-    using pointer = const char*;
-    using reference = const char&;
-
-    const char* at;
-    const char** told;
-
-    reference operator*() const { return *at; }
-    TellingIterator& operator++() {
-        *told = ++at;
-        return *this;
-    }
-    TellingIterator operator++(int) {
-        TellingIterator old = *this;
-        ++*this;
-        return old;
-    }
-    bool operator==(const TellingIterator& other) const { return at == other.at; }
-    bool operator!=(const TellingIterator& other) const { return at != other.at; }
-};
 
 // Where in the header a value stands.
 enum class Place { outside, root, metadata, tensor, shape, data_offsets };
@@ -68,6 +43,11 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
             return tl::unexpected<Error>(cursor_.error_at(
                 file_offset_, {"header"},
                 "does not begin with '{': it is no safetensors file or damaged, fetch it again"));
+        // The parser would take a NUL for the end and not look behind it.
+        if (const char* nul = std::find(begin_, end_, '\0'); nul != end_)
+            return tl::unexpected<Error>(cursor_.error_at(
+                file_offset_ + static_cast<uint64_t>(nul - begin_), {"header"},
+                "has a NUL, it must be JSON: the file is damaged, fetch it again"));
         const bool whole =
             Json::sax_parse(TellingIterator{begin_, &told_}, TellingIterator{end_, &told_}, this);
         if (!whole) return tl::unexpected<Error>(std::move(error_));
