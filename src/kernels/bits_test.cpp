@@ -13,9 +13,9 @@ namespace {
 
 constexpr TileType kQuantised[] = {TileType::q4_0, TileType::q4_1, TileType::q5_0,
                                    TileType::q5_1, TileType::q8_0, TileType::iq4_nl};
-constexpr TileType kAll[] = {TileType::f32,  TileType::f16,  TileType::q4_0, TileType::q4_1,
-                             TileType::q5_0, TileType::q5_1, TileType::q8_0, TileType::iq4_nl};
-constexpr TileType kSuper[] = {TileType::q4_k, TileType::q6_k};
+constexpr TileType kFloats[] = {TileType::f32, TileType::f16, TileType::bf16};
+constexpr TileType kSuper[] = {TileType::q2_k, TileType::q3_k, TileType::q4_k, TileType::q5_k,
+                               TileType::q6_k};
 constexpr uint32_t kSuperWidths[] = {256, 768, 2304};
 constexpr uint32_t kWidths[] = {32, 96, 576, 640, 2304};
 
@@ -91,7 +91,8 @@ TEST_P(Bits, matmul_alike_for_every_type_width_and_number_of_columns) {
                                                                n, {a.data(), 20});
                 fast.types[static_cast<size_t>(type)].matmul(w.matrix.data, n_groups, x.panel, c0,
                                                              n, {b.data(), 20});
-                EXPECT_TRUE(same_bits(a, b)) << traits.tile_group_bytes << " k " << k << " n " << n;
+                EXPECT_TRUE(same_bits(a, b))
+                    << dtype_info(traits.dtype).name << " k " << k << " n " << n;
             }
         }
 }
@@ -143,6 +144,7 @@ TEST_P(Bits, super_matmul_alike_from_the_tile_and_unpacked) {
     for (const TileType type : kSuper)
         for (const uint32_t k : kSuperWidths) {
             const TileTraits& traits = tile_traits(type);
+            const std::string name(dtype_info(traits.dtype).name);
             const Packed w(type, random_rows(rng, traits.dtype, 16, k), 16, k);
             const uint32_t n_groups = k / kSuperGroup;
             const TileKernels& kernels = fast.types[static_cast<size_t>(type)];
@@ -161,16 +163,18 @@ TEST_P(Bits, super_matmul_alike_from_the_tile_and_unpacked) {
                                            {u.data(), 20});
                 scalar.super_matmul_unpacked(type, groups.data(), n_groups, x.panel, c0, n,
                                              {s.data(), 20});
-                EXPECT_TRUE(same_bits(a, b)) << "k " << k << " n " << n;
-                EXPECT_TRUE(same_bits(a, u)) << "k " << k << " n " << n;
-                EXPECT_TRUE(same_bits(a, s)) << "k " << k << " n " << n;
+                EXPECT_TRUE(same_bits(a, b)) << name << " k " << k << " n " << n;
+                EXPECT_TRUE(same_bits(a, u)) << name << " k " << k << " n " << n;
+                EXPECT_TRUE(same_bits(a, s)) << name << " k " << k << " n " << n;
             }
         }
 }
 
 TEST_P(Bits, decode_and_f32_matmul_alike) {
     std::vector<std::pair<TileType, uint32_t>> cases;
-    for (const TileType type : kAll)
+    for (const TileType type : kFloats)
+        for (const uint32_t k : kWidths) cases.emplace_back(type, k);
+    for (const TileType type : kQuantised)
         for (const uint32_t k : kWidths) cases.emplace_back(type, k);
     for (const TileType type : kSuper)
         for (const uint32_t k : kSuperWidths) cases.emplace_back(type, k);
@@ -180,7 +184,7 @@ TEST_P(Bits, decode_and_f32_matmul_alike) {
         const uint32_t n_groups = w.matrix.n_groups();
         scalar.types[static_cast<size_t>(type)].decode(w.matrix.data, n_groups, a.data());
         fast.types[static_cast<size_t>(type)].decode(w.matrix.data, n_groups, b.data());
-        ASSERT_TRUE(same_bits(a, b)) << "k " << k;
+        ASSERT_TRUE(same_bits(a, b)) << dtype_info(tile_traits(type).dtype).name << " k " << k;
         for (uint32_t n = 1; n <= kPanelCols; ++n) {
             const std::vector<float> x = random_floats(rng, size_t{k} * n);
             std::vector<float> y(n * 16), z(y);

@@ -38,15 +38,29 @@ inline std::vector<uint8_t> random_rows(Rng& rng, DType dtype, uint32_t n_rows, 
         std::memcpy(p, &h, 2);
     };
     for (size_t at = 0; at < bytes.size(); at += info.group_bytes) {
-        if (dtype == DType::f32) {
-            const float v = normal(rng);
-            std::memcpy(&bytes[at], &v, 4);
-        } else if (dtype == DType::q6_k) {
-            put_half(&bytes[at + 208], 0.001f);
-        } else {
-            put_half(&bytes[at], dtype == DType::f16 ? 1.0f : 0.01f);
+        const float value = normal(rng);
+        switch (dtype) {
+            case DType::f32:
+                std::memcpy(&bytes[at], &value, 4);
+                break;
+            case DType::bf16:
+                std::memcpy(&bytes[at], reinterpret_cast<const char*>(&value) + 2, 2);
+                break;
+            case DType::q2_k:
+                put_half(&bytes[at + 80], 0.01f);
+                put_half(&bytes[at + 82], 0.05f);
+                break;
+            case DType::q3_k:
+                put_half(&bytes[at + 108], 0.001f);
+                break;
+            case DType::q6_k:
+                put_half(&bytes[at + 208], 0.001f);
+                break;
+            default:
+                put_half(&bytes[at], dtype == DType::f16 ? 1.0f : 0.01f);
         }
-        if (dtype == DType::q4_1 || dtype == DType::q5_1 || dtype == DType::q4_k)
+        if (dtype == DType::q4_1 || dtype == DType::q5_1 || dtype == DType::q4_k ||
+            dtype == DType::q5_k)
             put_half(&bytes[at + 2], 0.05f);
     }
     return bytes;

@@ -2,7 +2,7 @@
 //
 // Shape   a tile holds 16 rows x all k. Lane r of every 64-byte vector is row r.
 //           SPEC.md, "The layout", lists what the group of each quantised type holds.
-//           F16, F32: per k, 16 values.
+//           F16, BF16, F32: per k, 16 values.
 //         Rows past the end are zero.
 // Source  the layout is derived in SPEC.md.
 // Adding  a type: a TileType, a row in both tables of pack.cpp, its row reader (tile_row.h or
@@ -20,7 +20,7 @@ namespace kvik {
 struct TileTraits {
     TileType type;
     DType dtype;
-    uint32_t group;             // k of a group: 32, 256 for the K types, 1 for F16 and F32
+    uint32_t group;             // k of a group: 32, 256 for the K types, 1 for F16, BF16 and F32
     uint32_t tile_group_bytes;  // bytes of one group of a 16-row tile
     uint32_t zero_shift;        // the zero point is 1 << zero_shift; 0: none
     uint32_t has_min;

@@ -21,8 +21,23 @@ inline constexpr uint32_t kMaxHeadDim = 256;
 inline constexpr uint32_t kMaxQueries = 12;  // query rows that go through attention together
 
 // Weight types with a tile layout; the index into KernelTable::types.
-enum class TileType : uint32_t { f32, f16, q4_0, q4_1, q5_0, q5_1, q8_0, iq4_nl, q4_k, q6_k };
-inline constexpr uint32_t kTileTypes = 10;
+enum class TileType : uint32_t {
+    f32,
+    f16,
+    bf16,
+    q4_0,
+    q4_1,
+    q5_0,
+    q5_1,
+    q8_0,
+    iq4_nl,
+    q2_k,
+    q3_k,
+    q4_k,
+    q5_k,
+    q6_k
+};
+inline constexpr uint32_t kTileTypes = 14;
 
 // One panel of quantised activations (R2). Group g of column c starts at q + (g * stride + c) * 32.
 struct QuantPanel {
@@ -44,11 +59,12 @@ struct SuperPanel {
 };
 
 // A 256-group of a tile, unpacked for prefill: u8 in the order of k, a scale d * sc for each
-// sub-group (16 of 16 elements, or 8 of 32), minimums in pairs of sub-groups as 16-bit numbers.
+// sub-group (16 of 16 elements, or 8 of 32). Minimums are 8-bit in sub-groups of 16, [16][16], and
+// 16-bit numbers in pairs of sub-groups of 32, [4][16][2].
 struct UnpackedSuperGroup {
     uint8_t w[4096];
     float scale[16][16];
-    int16_t min[4][16][2];
+    uint8_t min[256];
     float min_scale[16];
 };
 
@@ -67,12 +83,13 @@ struct TileOut {
 
 struct TileKernels {
     // Weights straight from the tile, columns [c0, c0 + n) of the panel, n <= kPanelCols.
-    // Null for f32 and f16, which take f32 activations, and for the K types (below).
+    // Null for f32, f16 and bf16, which take f32 activations, and for the K types (below).
     void (*matmul)(const uint8_t* tile, uint32_t n_groups, QuantPanel panel, uint32_t c0,
                    uint32_t n, TileOut out);
     // Tile -> [n_groups] UnpackedGroup.
     void (*unpack)(const uint8_t* tile, uint32_t n_groups, UnpackedGroup* groups);
-    // Tile -> [k][16] f32, exactly the type's decode; k = 32 * n_groups, or n_groups for f32, f16.
+    // Tile -> [k][16] f32, exactly the type's decode; k = 32 * n_groups, or n_groups for
+    // f32, f16 and bf16.
     void (*decode)(const uint8_t* tile, uint32_t n_groups, float* out);
     // The same for the K types, which have these two instead of matmul and unpack.
     void (*super_matmul)(const uint8_t* tile, uint32_t n_groups, SuperPanel panel, uint32_t c0,

@@ -2,6 +2,7 @@
 // read. Scalar on purpose; the instruction sets have their own unpacking.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 
@@ -21,6 +22,12 @@ inline float tile_half(const uint8_t* p) noexcept {
     uint16_t h = 0;
     std::memcpy(&h, p, 2);
     return half_to_float(h);
+}
+
+inline float tile_bfloat(const uint8_t* p) noexcept {
+    uint16_t h = 0;
+    std::memcpy(&h, p, 2);
+    return std::bit_cast<float>(uint32_t{h} << 16);
 }
 
 namespace tile_row {

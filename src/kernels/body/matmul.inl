@@ -19,14 +19,14 @@ void load_nibbles(const uint8_t* group, int half, Simd::I* w) {
 
 void add_fifth_bits(const uint8_t* plane, int half, Simd::I* w) {
     const Simd::I bits = Simd::iload(plane + 4 * Simd::kLanes * half);
-    w[0] = Simd::add_fifth_bit<0>(w[0], bits);
-    w[1] = Simd::add_fifth_bit<1>(w[1], bits);
-    w[2] = Simd::add_fifth_bit<2>(w[2], bits);
-    w[3] = Simd::add_fifth_bit<3>(w[3], bits);
-    w[4] = Simd::add_fifth_bit<4>(w[4], bits);
-    w[5] = Simd::add_fifth_bit<5>(w[5], bits);
-    w[6] = Simd::add_fifth_bit<6>(w[6], bits);
-    w[7] = Simd::add_fifth_bit<7>(w[7], bits);
+    w[0] = Simd::add_bit<0, 16>(w[0], bits);
+    w[1] = Simd::add_bit<1, 16>(w[1], bits);
+    w[2] = Simd::add_bit<2, 16>(w[2], bits);
+    w[3] = Simd::add_bit<3, 16>(w[3], bits);
+    w[4] = Simd::add_bit<4, 16>(w[4], bits);
+    w[5] = Simd::add_bit<5, 16>(w[5], bits);
+    w[6] = Simd::add_bit<6, 16>(w[6], bits);
+    w[7] = Simd::add_bit<7, 16>(w[7], bits);
 }
 
 struct Q4_0 {
@@ -218,6 +218,11 @@ void decode_f32(const uint8_t* tile, uint32_t n_groups, float* out) {
 void decode_f16(const uint8_t* tile, uint32_t n_groups, float* out) {
     for (uint64_t i = 0; i < static_cast<uint64_t>(n_groups) * kTileRows; i += Simd::kLanes)
         Simd::store(out + i, Simd::load_half(tile + 2 * i));
+}
+
+void decode_bf16(const uint8_t* tile, uint32_t n_groups, float* out) {
+    for (uint64_t i = 0; i < static_cast<uint64_t>(n_groups) * kTileRows; i += Simd::kLanes)
+        Simd::store(out + i, Simd::load_bfloat(tile + 2 * i));
 }
 
 // R row tiles x N columns from unpacked groups.

@@ -4,74 +4,6 @@
 namespace kvik {
 namespace {
 
-// Nibbles: 4 pairs of sub-groups, each 8 vectors with the even sub-group low and the odd one high;
-// then scales [8][16], minimums [4][16][2], d, dmin.
-struct Q4_K {
-    static constexpr TileType kType = TileType::q4_k;
-    static constexpr uint32_t kBytes = 2368;
-    static constexpr WeightBits kBits = WeightBits::five;
-    static constexpr int kSubGroups = 8, kVectors = 8;  // vectors of a sub-group
-    static constexpr unsigned kZeroShift = 0;
-    static constexpr bool kMin = true;
-    template <int kSub>
-    static void load(const uint8_t* group, int half, Simd::I* w) {
-#pragma GCC unroll 8
-        for (int j = 0; j < 8; ++j) {
-            const Simd::I v =
-                Simd::iload(group + 512 * (kSub / 2) + 64 * j + 4 * Simd::kLanes * half);
-            w[j] = kSub % 2 == 0 ? Simd::low_nibbles(v) : Simd::high_nibbles(v);
-        }
-    }
-    static Simd::F d(const uint8_t* group, int half) {
-        return Simd::load_half(group + 2304 + 2 * Simd::kLanes * half);
-    }
-    static Simd::F scale(const uint8_t* group, int sub, int half) {
-        return Simd::load_u8(group + 2048 + 16 * sub + Simd::kLanes * half);
-    }
-    static Simd::I min(const uint8_t* group, int pair, int half) {
-        return Simd::load_byte_pairs(group + 2176 + 32 * pair + 2 * Simd::kLanes * half);
-    }
-    static Simd::F min_scale(const uint8_t* group, int half) {
-        return Simd::load_half(group + 2336 + 2 * Simd::kLanes * half);
-    }
-};
-
-// 4 quarters of 64 elements: 8 vectors of low nibbles, 4 of bit pairs; then signed scales [16][16]
-// and d. Sub-group h of a quarter has the nibbles of vectors 4 (h % 2) + j, low for h < 2, and bits
-// 2h, 2h + 1 of pair vector j.
-struct Q6_K {
-    static constexpr TileType kType = TileType::q6_k;
-    static constexpr uint32_t kBytes = 3360;
-    static constexpr WeightBits kBits = WeightBits::six;
-    static constexpr int kSubGroups = 16, kVectors = 4;
-    static constexpr unsigned kZeroShift = 5;
-    static constexpr bool kMin = false;
-    template <int kSub>
-    static void load(const uint8_t* group, int half, Simd::I* w) {
-        constexpr int h = kSub % 4;
-        const uint8_t* quarter = group + 768 * (kSub / 4) + 4 * Simd::kLanes * half;
-#pragma GCC unroll 4
-        for (int j = 0; j < 4; ++j) {
-            const Simd::I low = Simd::iload(quarter + 64 * (4 * (h % 2) + j));
-            const Simd::I high = Simd::iload(quarter + 512 + 64 * j);
-            w[j] = Simd::ior(h < 2 ? Simd::low_nibbles(low) : Simd::high_nibbles(low),
-                             Simd::bit_pairs_high<h>(high));
-        }
-    }
-    static Simd::F d(const uint8_t* group, int half) {
-        return Simd::load_half(group + 3328 + 2 * Simd::kLanes * half);
-    }
-    static Simd::F scale(const uint8_t* group, int sub, int half) {
-        return Simd::load_i8(group + 3072 + 16 * sub + Simd::kLanes * half);
-    }
-    static Simd::I min(const uint8_t*, int, int) {
-        return Simd::izero();
-    }
-    static Simd::F min_scale(const uint8_t*, int) {
-        return Simd::zero();
-    }
-};
-
 // Where a micro-kernel's weights come from: the tile as it lies, or unpacked.
 template <class W>
 struct FromTile {
@@ -84,7 +16,7 @@ struct FromTile {
         W::template load<kSub>(group, half, w);
     }
     Simd::F scale(int sub) const { return Simd::mul(d, W::scale(group, sub, half)); }
-    Simd::I min(int pair) const { return W::min(group, pair, half); }
+    Simd::I min(int i) const { return W::min(group, i, half); }
     Simd::F min_scale() const { return W::min_scale(group, half); }
     static uint64_t step() { return W::kBytes; }
 };
@@ -104,8 +36,9 @@ struct FromUnpacked {
     Simd::F scale(int sub) const {
         return Simd::load(group->scale[sub] + lane);
     }
-    Simd::I min(int pair) const {
-        return Simd::iload(&group->min[pair][lane][0]);
+    Simd::I min(int i) const {  // a pair of sub-groups, or one
+        return W::kMins == 16 ? Simd::load_bytes(group->min + 16 * i + lane)
+                              : Simd::iload(group->min + 64 * i + 4 * lane);
     }
     Simd::F min_scale() const {
         return Simd::load(group->min_scale + lane);
@@ -141,6 +74,28 @@ void super_sub_groups(const Source& source, const int8_t* q, const int32_t* nsum
     }
 }
 
+// f = float(sum of minimum * -(sum q)) * dmin. Minimums meet the sums as 16-bit pairs: two sub-groups
+// of 32, or one of 16 whose sum is there as 32 bits, the minimum's upper half being 0.
+template <class W, class Source, int N>
+void weigh_mins(const Source& source, const int16_t* nsum32, const int32_t* nsum16, Simd::F* f) {
+    Simd::I sum[N];
+#pragma GCC unroll 16
+    for (int c = 0; c < N; ++c) sum[c] = Simd::izero();
+#pragma GCC unroll 16
+    for (int i = 0; i < (W::kMins == 16 ? 16 : 4); ++i) {
+        const Simd::I min = source.min(i);
+#pragma GCC unroll 16
+        for (int c = 0; c < N; ++c)
+            sum[c] = Simd::dot_pairs(
+                sum[c], min,
+                Simd::iset(W::kMins == 16
+                               ? nsum16[16 * c + i]
+                               : *reinterpret_cast<const aliasing_int*>(nsum32 + 8 * c + 2 * i)));
+    }
+#pragma GCC unroll 16
+    for (int c = 0; c < N; ++c) f[c] = Simd::mul(Simd::to_float(sum[c]), source.min_scale());
+}
+
 template <class W, class Source, int N>
 void super_cols(const uint8_t* tile, uint32_t n_groups, SuperPanel panel, uint32_t c0,
                 TileOut out) {
@@ -156,22 +111,9 @@ void super_cols(const uint8_t* tile, uint32_t n_groups, SuperPanel panel, uint32
                     Simd::prefetch(at + kPrefetchBytes + line);
             const Source source(at, half);
             Simd::F f[N];
-            if constexpr (W::kMin) {
-                Simd::I sum[N];
-#pragma GCC unroll 16
-                for (int c = 0; c < N; ++c) sum[c] = Simd::izero();
-#pragma GCC unroll 4
-                for (int pair = 0; pair < 4; ++pair) {
-                    const Simd::I min = source.min(pair);
-#pragma GCC unroll 16
-                    for (int c = 0; c < N; ++c)
-                        sum[c] = Simd::dot_pairs(sum[c], min,
-                                                 Simd::iset(*reinterpret_cast<const aliasing_int*>(
-                                                     panel.nsum32 + (first + c) * 8 + 2 * pair)));
-                }
-#pragma GCC unroll 16
-                for (int c = 0; c < N; ++c)
-                    f[c] = Simd::mul(Simd::to_float(sum[c]), source.min_scale());
+            if constexpr (W::kMins != 0) {
+                weigh_mins<W, Source, N>(source, panel.nsum32 + first * 8,
+                                         panel.nsum16 + first * 16, f);
             } else {
 #pragma GCC unroll 16
                 for (int c = 0; c < N; ++c) f[c] = Simd::zero();
@@ -205,13 +147,27 @@ void super_matmul(const uint8_t* tile, uint32_t n_groups, SuperPanel panel, uint
     super_some<W, FromTile<W>, Simd::kSuperCols>(tile, n_groups, panel, c0, n, out);
 }
 
+// Rows of a prefill's last panel alone need fewer columns than kSuperCols: in halves.
+template <class W, int N>
+void super_unpacked(const UnpackedSuperGroup* tile, uint32_t n_groups, SuperPanel panel,
+                    uint32_t c0, uint32_t n, TileOut out) {
+    const auto* bytes = reinterpret_cast<const uint8_t*>(tile);
+    for (; n >= N; n -= N, c0 += N, out.out += N * out.ld)
+        super_cols<W, FromUnpacked<W>, N>(bytes, n_groups, panel, c0, out);
+    if constexpr (N > 1) super_unpacked<W, N / 2>(tile, n_groups, panel, c0, n, out);
+}
+
+// Q5_K unpacks to what Q4_K does.
 void super_matmul_unpacked(TileType type, const UnpackedSuperGroup* tile, uint32_t n_groups,
                            SuperPanel panel, uint32_t c0, uint32_t n, TileOut out) {
-    const auto* bytes = reinterpret_cast<const uint8_t*>(tile);
-    if (type == TileType::q4_k)
-        super_some<Q4_K, FromUnpacked<Q4_K>, Simd::kSuperCols>(bytes, n_groups, panel, c0, n, out);
-    else
-        super_some<Q6_K, FromUnpacked<Q6_K>, Simd::kSuperCols>(bytes, n_groups, panel, c0, n, out);
+    constexpr int kCols = Simd::kSuperCols;
+    if (type == TileType::q2_k)
+        return super_unpacked<Q2_K, kCols>(tile, n_groups, panel, c0, n, out);
+    if (type == TileType::q3_k)
+        return super_unpacked<Q3_K, kCols>(tile, n_groups, panel, c0, n, out);
+    if (type == TileType::q6_k)
+        return super_unpacked<Q6_K, kCols>(tile, n_groups, panel, c0, n, out);
+    super_unpacked<Q4_K, kCols>(tile, n_groups, panel, c0, n, out);
 }
 
 template <class W, int kSub>
@@ -234,11 +190,14 @@ void super_unpack(const uint8_t* tile, uint32_t n_groups, UnpackedSuperGroup* gr
             const FromTile<W> source(tile, half);
             const int lane = Simd::kLanes * half;
             super_unpack_sub_groups<W, 0>(source, lane, groups[g]);
-            if constexpr (W::kMin) {
+            if constexpr (W::kMins == 8)
                 for (int pair = 0; pair < 4; ++pair)
-                    Simd::istore(&groups[g].min[pair][lane][0], source.min(pair));
+                    Simd::istore(groups[g].min + 64 * pair + 4 * lane, source.min(pair));
+            if constexpr (W::kMins == 16)
+                for (int sub = 0; sub < 16; ++sub)
+                    Simd::store_bytes(groups[g].min + 16 * sub + lane, source.min(sub));
+            if constexpr (W::kMins != 0)
                 Simd::store(groups[g].min_scale + lane, source.min_scale());
-            }
         }
 }
 
@@ -252,7 +211,7 @@ void super_decode_sub_groups(const FromTile<W>& source, int lane, const Simd::F*
             if constexpr (W::kZeroShift != 0)
                 v = Simd::sub(v, Simd::set(static_cast<float>(1 << W::kZeroShift)));
             v = Simd::mul(scale, v);
-            if constexpr (W::kMin) v = Simd::sub(v, mins[kSub]);
+            if constexpr (W::kMins != 0) v = Simd::sub(v, mins[kSub]);
             Simd::store(
                 out + (4 * (kSub * W::kVectors + j) + byte) * static_cast<int>(kTileRows) + lane,
                 v);
@@ -273,7 +232,10 @@ void super_decode(const uint8_t* tile, uint32_t n_groups, float* out) {
         for (int half = 0; half < kHalves; ++half) {
             const FromTile<W> source(tile, half);
             Simd::F mins[W::kSubGroups];
-            if constexpr (W::kMin)
+            if constexpr (W::kMins == 16)
+                for (int sub = 0; sub < 16; ++sub)
+                    mins[sub] = Simd::mul(source.min_scale(), Simd::to_float(source.min(sub)));
+            if constexpr (W::kMins == 8)
                 for (int pair = 0; pair < 4; ++pair) {
                     const Simd::I m = source.min(pair);
                     mins[2 * pair] = Simd::mul(source.min_scale(), Simd::byte_to_float<0>(m));

@@ -5,6 +5,7 @@
 #include "kernels/table.h"
 #include "kernels/body/matmul.inl"
 #include "kernels/body/rows.inl"
+#include "kernels/body/super_types.inl"
 #include "kernels/body/super.inl"
 #include "kernels/body/attention.inl"
 // clang-format on

@@ -91,6 +91,11 @@ void decode_f16(const uint8_t* tile, uint32_t n_groups, float* out) noexcept {
         out[i] = tile_half(tile + 2 * i);
 }
 
+void decode_bf16(const uint8_t* tile, uint32_t n_groups, float* out) noexcept {
+    for (uint64_t i = 0; i < static_cast<uint64_t>(n_groups) * kTileRows; ++i)
+        out[i] = tile_bfloat(tile + 2 * i);
+}
+
 void matmul_unpacked(const UnpackedGroup* a, const UnpackedGroup* b, uint32_t n_groups,
                      uint32_t zero_shift, uint32_t has_min, QuantPanel panel, uint32_t c0,
                      uint32_t n, TileOut out_a, TileOut out_b) noexcept {
@@ -186,18 +191,22 @@ void merge_state(float m, float l, const float* o, uint32_t head_dim, float* int
 
 }  // namespace
 
-const KernelTable kScalarKernels = {
+constinit const KernelTable kScalarKernels = {
     "scalar",
     {{nullptr, nullptr, decode_f32, nullptr, nullptr},
      {nullptr, nullptr, decode_f16, nullptr, nullptr},
+     {nullptr, nullptr, decode_bf16, nullptr, nullptr},
      kernels_of<tile_row::Q4_0>(),
      kernels_of<tile_row::Q4_1>(),
      kernels_of<tile_row::Q5_0>(),
      kernels_of<tile_row::Q5_1>(),
      kernels_of<tile_row::Q8_0>(),
      kernels_of<tile_row::IQ4_NL>(),
-     reference::q4_k_kernels(),
-     reference::q6_k_kernels()},
+     reference::Super<tile_row::Q2_K>::kernels(),
+     reference::Super<tile_row::Q3_K>::kernels(),
+     reference::Super<tile_row::Q4_K>::kernels(),
+     reference::Super<tile_row::Q5_K>::kernels(),
+     reference::Super<tile_row::Q6_K>::kernels()},
     matmul_unpacked,
     reference::super_matmul_unpacked,
     matmul_f32,

@@ -15,9 +15,11 @@ template <class W>
 float accumulate(float acc, const SuperRow& row, SuperPanel panel, uint64_t at) noexcept {
     const int8_t* q = panel.q + at * kSuperGroup;
     float f = 0.0f;
-    if (W::kMin) {
+    if constexpr (W::kMinGroup != 0) {
         int32_t sum = 0;
-        for (uint32_t i = 0; i < 8; ++i) sum += row.min[i] * panel.nsum32[at * 8 + i];
+        for (uint32_t i = 0; i < kSuperGroup / W::kMinGroup; ++i)
+            sum += row.min[i] *
+                   (W::kMinGroup == 16 ? panel.nsum16[at * 16 + i] : panel.nsum32[at * 8 + i]);
         f = static_cast<float>(sum) * row.min_scale;
     }
     for (uint32_t sub = 0; sub < kSuperGroup / W::kSubGroup; ++sub) {
@@ -29,9 +31,17 @@ float accumulate(float acc, const SuperRow& row, SuperPanel panel, uint64_t at) 
     return std::fmaf(f, panel.d[at], acc);
 }
 
+// Where an unpacked group keeps the minimum of sub-group i of row r.
 template <class W>
-void matmul(const uint8_t* tile, uint32_t n_groups, SuperPanel panel, uint32_t c0, uint32_t n,
-            TileOut out) noexcept {
+uint8_t* min_at(UnpackedSuperGroup& group, uint32_t i, uint32_t r) noexcept {
+    return group.min + (W::kMinGroup == 16 ? 16 * i + r : 64 * (i / 2) + 4 * r + 2 * (i % 2));
+}
+
+}  // namespace
+
+template <class W>
+void Super<W>::matmul(const uint8_t* tile, uint32_t n_groups, SuperPanel panel, uint32_t c0,
+                      uint32_t n, TileOut out) noexcept {
     for (uint32_t r = 0; r < kTileRows; ++r) {
         float acc[kPanelCols] = {};
         for (uint32_t g = 0; g < n_groups; ++g) {
@@ -44,7 +54,7 @@ void matmul(const uint8_t* tile, uint32_t n_groups, SuperPanel panel, uint32_t c
 }
 
 template <class W>
-void unpack(const uint8_t* tile, uint32_t n_groups, UnpackedSuperGroup* groups) noexcept {
+void Super<W>::unpack(const uint8_t* tile, uint32_t n_groups, UnpackedSuperGroup* groups) noexcept {
     for (uint32_t g = 0; g < n_groups; ++g)
         for (uint32_t r = 0; r < kTileRows; ++r) {
             const SuperRow row = W::read(tile + uint64_t{g} * W::kBytes, r);
@@ -53,67 +63,69 @@ void unpack(const uint8_t* tile, uint32_t n_groups, UnpackedSuperGroup* groups) 
                 out.w[64 * (k / 4) + 4 * r + k % 4] = static_cast<uint8_t>(row.w[k] + W::kZero);
             for (uint32_t sub = 0; sub < kSuperGroup / W::kSubGroup; ++sub)
                 out.scale[sub][r] = row.scale[sub];
-            for (uint32_t i = 0; i < 8; ++i)
-                out.min[i / 2][r][i % 2] = static_cast<int16_t>(row.min[i]);
+            if constexpr (W::kMinGroup != 0)
+                for (uint32_t i = 0; i < kSuperGroup / W::kMinGroup; ++i) {
+                    uint8_t* min = min_at<W>(out, i, r);
+                    min[0] = static_cast<uint8_t>(row.min[i]);
+                    if (W::kMinGroup == 32) min[1] = 0;
+                }
             out.min_scale[r] = row.min_scale;
         }
 }
 
 template <class W>
-void decode(const uint8_t* tile, uint32_t n_groups, float* out) noexcept {
+void Super<W>::decode(const uint8_t* tile, uint32_t n_groups, float* out) noexcept {
     for (uint32_t g = 0; g < n_groups; ++g)
         for (uint32_t r = 0; r < kTileRows; ++r) {
             const SuperRow row = W::read(tile + uint64_t{g} * W::kBytes, r);
             for (uint32_t k = 0; k < kSuperGroup; ++k) {
                 float v = row.scale[k / W::kSubGroup] * static_cast<float>(row.w[k]);
-                const int32_t min = row.min[k / 32];
-                if (W::kMin) v = v - row.min_scale * static_cast<float>(min);
+                if constexpr (W::kMinGroup != 0)
+                    v = v - row.min_scale * static_cast<float>(row.min[k / W::kMinGroup]);
                 out[(uint64_t{g} * kSuperGroup + k) * kTileRows + r] = v;
             }
         }
 }
 
 template <class W>
-void matmul_unpacked(const UnpackedSuperGroup* tile, uint32_t n_groups, SuperPanel panel,
-                     uint32_t c0, uint32_t n, TileOut out) noexcept {
+void Super<W>::matmul_unpacked(const UnpackedSuperGroup* tile, uint32_t n_groups, SuperPanel panel,
+                               uint32_t c0, uint32_t n, TileOut out) noexcept {
     for (uint32_t r = 0; r < kTileRows; ++r)
         for (uint32_t c = 0; c < n; ++c) {
             float acc = 0.0f;
             for (uint32_t g = 0; g < n_groups; ++g) {
+                UnpackedSuperGroup group = tile[g];
                 SuperRow row = {};
                 for (uint32_t k = 0; k < kSuperGroup; ++k)
-                    row.w[k] = tile[g].w[64 * (k / 4) + 4 * r + k % 4] - W::kZero;
+                    row.w[k] = group.w[64 * (k / 4) + 4 * r + k % 4] - W::kZero;
                 for (uint32_t sub = 0; sub < kSuperGroup / W::kSubGroup; ++sub)
-                    row.scale[sub] = tile[g].scale[sub][r];
-                for (uint32_t i = 0; W::kMin && i < 8; ++i)
-                    row.min[i] = tile[g].min[i / 2][r][i % 2];
-                row.min_scale = tile[g].min_scale[r];
+                    row.scale[sub] = group.scale[sub][r];
+                if constexpr (W::kMinGroup != 0)
+                    for (uint32_t i = 0; i < kSuperGroup / W::kMinGroup; ++i)
+                        row.min[i] = *min_at<W>(group, i, r);
+                row.min_scale = group.min_scale[r];
                 acc = accumulate<W>(acc, row, panel, g * panel.stride + c0 + c);
             }
             out.out[c * out.ld + r] = acc;
         }
 }
 
-template <class W>
-TileKernels kernels_of() noexcept {
-    return {nullptr, nullptr, decode<W>, matmul<W>, unpack<W>};
-}
-
-}  // namespace
-
-TileKernels q4_k_kernels() noexcept {
-    return kernels_of<tile_row::Q4_K>();
-}
-TileKernels q6_k_kernels() noexcept {
-    return kernels_of<tile_row::Q6_K>();
-}
+template struct Super<tile_row::Q2_K>;
+template struct Super<tile_row::Q3_K>;
+template struct Super<tile_row::Q4_K>;
+template struct Super<tile_row::Q5_K>;
+template struct Super<tile_row::Q6_K>;
 
 void super_matmul_unpacked(TileType type, const UnpackedSuperGroup* tile, uint32_t n_groups,
                            SuperPanel panel, uint32_t c0, uint32_t n, TileOut out) noexcept {
-    if (type == TileType::q4_k)
-        matmul_unpacked<tile_row::Q4_K>(tile, n_groups, panel, c0, n, out);
-    else
-        matmul_unpacked<tile_row::Q6_K>(tile, n_groups, panel, c0, n, out);
+    const auto run = [&]<class W>(W) {
+        Super<W>::matmul_unpacked(tile, n_groups, panel, c0, n, out);
+    };
+    if (type == TileType::q2_k) return run(tile_row::Q2_K{});
+    if (type == TileType::q3_k) return run(tile_row::Q3_K{});
+    if (type == TileType::q4_k) return run(tile_row::Q4_K{});
+    if (type == TileType::q5_k) return run(tile_row::Q5_K{});
+    run(tile_row::Q6_K{});
 }
 
 int super_quantize(const float* x, uint32_t n_groups, SuperPanel panel, uint32_t c) noexcept {

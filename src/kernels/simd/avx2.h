@@ -29,6 +29,10 @@ struct Simd {
     static F load_half(const void* p) {
         return _mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i*>(p)));
     }
+    static F load_bfloat(const void* p) {
+        return _mm256_castsi256_ps(_mm256_slli_epi32(
+            _mm256_cvtepu16_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p))), 16));
+    }
     static void store_half(void* p, F v) {
         _mm_storeu_si128(static_cast<__m128i*>(p), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
     }
@@ -65,12 +69,12 @@ struct Simd {
     static I high_nibbles(I v) {
         return _mm256_and_si256(_mm256_srli_epi16(v, 4), _mm256_set1_epi8(15));
     }
-    // w + 16 in bytes whose bit `kBit` of `bits` is set.
-    template <int kBit>
-    static I add_fifth_bit(I w, I bits) {
+    // w + kValue in bytes whose bit `kBit` of `bits` is set.
+    template <int kBit, int kValue>
+    static I add_bit(I w, I bits) {
         const I bit = _mm256_set1_epi8(static_cast<char>(1 << kBit));
         const I is_set = _mm256_cmpeq_epi8(_mm256_and_si256(bits, bit), bit);
-        return _mm256_or_si256(w, _mm256_and_si256(is_set, _mm256_set1_epi8(16)));
+        return _mm256_or_si256(w, _mm256_and_si256(is_set, _mm256_set1_epi8(kValue)));
     }
     static I look_up(I nibbles, const uint8_t* table) {
         const __m128i t = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table));
@@ -113,12 +117,13 @@ struct Simd {
     // Dot products of 4 bytes a lane with 4 activations broadcast. maddubs saturates at 16 bits:
     // weights of at most 5 bits stay inside over four vectors (4 * 2 * 31 * 127 = 31496), so two
     // 16-bit sums serve a group of 8 vectors; six bits over two (2 * 2 * 63 * 127 = 32004), so they
-    // serve a sub-group of 4; u8 weights go through |w| and the sign of w instead
+    // serve a sub-group of 4, and for three bits one is enough there; u8 weights go through |w| and the sign of w instead
     // (2 * 128 * 127 = 32512), which also takes the zero point of 128 off.
     template <WeightBits kBits>
     struct Dot {
+        static constexpr bool kTwo = kBits == WeightBits::five || kBits == WeightBits::six;
         struct Sum {
-            I half[kBits == WeightBits::eight ? 1 : 2];
+            I half[kTwo ? 2 : 1];
         };
         static Sum begin(int, unsigned) {
             Sum s;
@@ -147,8 +152,8 @@ struct Simd {
                 return s.half[0];
             } else {
                 const I ones = _mm256_set1_epi16(1);
-                const I sum = _mm256_add_epi32(_mm256_madd_epi16(s.half[0], ones),
-                                               _mm256_madd_epi16(s.half[1], ones));
+                I sum = _mm256_madd_epi16(s.half[0], ones);
+                if constexpr (kTwo) sum = _mm256_add_epi32(sum, _mm256_madd_epi16(s.half[1], ones));
                 if (zero_shift == 0) return sum;
                 return _mm256_add_epi32(sum, _mm256_set1_epi32(nsum << zero_shift));
             }
@@ -161,13 +166,26 @@ struct Simd {
     static I load_byte_pairs(const void* p) {
         return _mm256_cvtepu8_epi16(_mm_loadu_si128(static_cast<const __m128i*>(p)));
     }
-    static F load_u8(const void* p) {
-        return _mm256_cvtepi32_ps(
-            _mm256_cvtepu8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(p))));
+    // A byte a lane.
+    static I load_bytes(const void* p) {
+        return _mm256_cvtepu8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(p)));
     }
+    static void store_bytes(void* p, I v) {  // a lane a byte
+        const __m128i w =
+            _mm_packus_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+        _mm_storel_epi64(static_cast<__m128i*>(p), _mm_packus_epi16(w, w));
+    }
+    static I low_four(I v) { return _mm256_and_si256(v, _mm256_set1_epi32(15)); }
+    static I above_four(I v) { return _mm256_srli_epi32(v, 4); }
+    static F load_u8(const void* p) { return to_float(load_bytes(p)); }
     static F load_i8(const void* p) {
         return _mm256_cvtepi32_ps(
             _mm256_cvtepi8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(p))));
+    }
+    // Bits 2 * kShift and 2 * kShift + 1 of each byte to bits 0, 1.
+    template <int kShift>
+    static I bit_pairs(I v) {
+        return _mm256_and_si256(_mm256_srli_epi16(v, 2 * kShift), _mm256_set1_epi8(3));
     }
     template <int kShift>
     static I bit_pairs_high(I v) {  // bits 2 * kShift and 2 * kShift + 1 of each byte to bits 4, 5

@@ -29,6 +29,10 @@ struct Simd {
     static F load_half(const void* p) {
         return _mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i*>(p)));
     }
+    static F load_bfloat(const void* p) {
+        return _mm512_castsi512_ps(_mm512_slli_epi32(
+            _mm512_cvtepu16_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(p))), 16));
+    }
     static void store_half(void* p, F v) {
         _mm256_storeu_si256(static_cast<__m256i*>(p),
                             _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
@@ -63,12 +67,12 @@ struct Simd {
     static I high_nibbles(I v) {
         return _mm512_and_si512(_mm512_srli_epi16(v, 4), _mm512_set1_epi8(15));
     }
-    // w + 16 in bytes whose bit `kBit` of `bits` is set.
-    template <int kBit>
-    static I add_fifth_bit(I w, I bits) {
+    // w + kValue in bytes whose bit `kBit` of `bits` is set.
+    template <int kBit, int kValue>
+    static I add_bit(I w, I bits) {
         return _mm512_mask_add_epi8(w,
                                     _mm512_test_epi8_mask(bits, _mm512_set1_epi8(char(1 << kBit))),
-                                    w, _mm512_set1_epi8(16));
+                                    w, _mm512_set1_epi8(kValue));
     }
     static I look_up(I nibbles, const uint8_t* table) {
         const __m128i t = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table));
@@ -142,13 +146,30 @@ struct Simd {
     static I load_byte_pairs(const void* p) {
         return _mm512_cvtepu8_epi16(_mm256_loadu_si256(static_cast<const __m256i*>(p)));
     }
+    // A byte a lane.
+    static I load_bytes(const void* p) {
+        return _mm512_cvtepu8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p)));
+    }
+    static void store_bytes(void* p, I v) {  // a lane a byte
+        _mm_storeu_si128(static_cast<__m128i*>(p), _mm512_cvtepi32_epi8(v));
+    }
+    static I low_four(I v) {
+        return _mm512_and_si512(v, _mm512_set1_epi32(15));
+    }
+    static I above_four(I v) {
+        return _mm512_srli_epi32(v, 4);
+    }
     static F load_u8(const void* p) {
-        return _mm512_cvtepi32_ps(
-            _mm512_cvtepu8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p))));
+        return to_float(load_bytes(p));
     }
     static F load_i8(const void* p) {
         return _mm512_cvtepi32_ps(
             _mm512_cvtepi8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p))));
+    }
+    // Bits 2 * kShift and 2 * kShift + 1 of each byte to bits 0, 1.
+    template <int kShift>
+    static I bit_pairs(I v) {
+        return _mm512_and_si512(_mm512_srli_epi16(v, 2 * kShift), _mm512_set1_epi8(3));
     }
     template <int kShift>
     static I bit_pairs_high(I v) {  // bits 2 * kShift and 2 * kShift + 1 of each byte to bits 4, 5

@@ -19,6 +19,11 @@ struct Q2_KGroup {
 };
 static_assert(sizeof(Q2_KGroup) == 84);
 
+// Element i, 0 .. 255: 0 .. 3.
+inline int two_bits(const Q2_KGroup& group, int i) noexcept {
+    return group.qs[i / 128 * 32 + i % 32] >> (2 * (i % 128 / 32)) & 3;
+}
+
 inline void decode_q2_k(const uint8_t* src, uint64_t n_groups, float* dst) noexcept {
     const auto* group = reinterpret_cast<const Q2_KGroup*>(src);
     for (uint64_t g = 0; g < n_groups; ++g, ++group, dst += 256) {
@@ -26,9 +31,9 @@ inline void decode_q2_k(const uint8_t* src, uint64_t n_groups, float* dst) noexc
         const float dmin = half_to_float(group->dmin);
         for (int i = 0; i < 256; ++i) {
             const uint8_t s = group->scales[i / 16];
-            const int q = group->qs[i / 128 * 32 + i % 32] >> (2 * (i % 128 / 32)) & 3;
             const float scale = d * static_cast<float>(s & 15);
-            dst[i] = scale * static_cast<float>(q) - dmin * static_cast<float>(s >> 4);
+            dst[i] =
+                scale * static_cast<float>(two_bits(*group, i)) - dmin * static_cast<float>(s >> 4);
         }
     }
 }

@@ -28,16 +28,20 @@ inline int q3_k_scale(const uint8_t* scales, int i) noexcept {
     return (low | high << 4) - 32;
 }
 
+// Element i, 0 .. 255, without the zero point: 0 .. 7.
+inline int three_bits(const Q3_KGroup& group, int i) noexcept {
+    const int half = i / 128, shift = i % 128 / 32, k = i % 32;
+    const int low = group.qs[32 * half + k] >> (2 * shift) & 3;
+    return low | (group.hmask[k] >> (4 * half + shift) & 1) << 2;
+}
+
 inline void decode_q3_k(const uint8_t* src, uint64_t n_groups, float* dst) noexcept {
     const auto* group = reinterpret_cast<const Q3_KGroup*>(src);
     for (uint64_t g = 0; g < n_groups; ++g, ++group, dst += 256) {
         const float d = half_to_float(group->d);
         for (int i = 0; i < 256; ++i) {
-            const int half = i / 128, shift = i % 128 / 32, k = i % 32;
-            const int low = group->qs[32 * half + k] >> (2 * shift) & 3;
-            const int q = low - ((group->hmask[k] >> (4 * half + shift) & 1) ? 0 : 4);
-            dst[i] =
-                d * static_cast<float>(q3_k_scale(group->scales, i / 16)) * static_cast<float>(q);
+            const float scale = d * static_cast<float>(q3_k_scale(group->scales, i / 16));
+            dst[i] = scale * static_cast<float>(three_bits(*group, i) - 4);
         }
     }
 }
