@@ -1,8 +1,8 @@
 // JSON from outside as a tree: a bounded depth, no key twice, valid UTF-8.
 //
 // Use     include <nlohmann/json.hpp> in the .cpp that reads the tree; this header stays light.
-// Cost    linear; the tree takes some ten times the bytes of the text, never more.
-// Errors  ErrorKind::file: the file, the byte offset, what was wrong there.
+// Cost    linear; the tree takes some ten times the bytes of the text, of "[{},{},...]" forty.
+// Errors  ErrorKind::file: the file, what is wrong, and behind which byte it was found.
 // Source  RFC 8259.
 #pragma once
 

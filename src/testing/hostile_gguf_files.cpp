@@ -1,0 +1,173 @@
+// GGUF files that break a law of the container.
+#include <array>
+
+#include "testing/gguf_writer.h"
+#include "testing/hostile_files.h"
+#include "testing/lie.h"
+
+namespace kvik {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+using Cases = std::vector<HostileFile>;
+
+constexpr uint64_t kTop = uint64_t{1} << 63;
+
+void add(Cases& cases, std::string about, std::string lie, Bytes bytes) {
+    cases.push_back({std::move(about), std::move(lie), {{"m.gguf", std::move(bytes)}}, "m.gguf"});
+}
+
+Bytes cut(Bytes bytes, size_t n_bytes) {
+    bytes.resize(n_bytes);
+    return bytes;
+}
+
+// One f32 tensor "t" of {2, 4}; its fields follow its name.
+Bytes one_tensor() {
+    return GgufWriter().random_tensor("t", DType::f32, {2, 4}, 1).bytes();
+}
+constexpr size_t kTensorName = 24;
+constexpr size_t kNDims = kTensorName + 8 + 1;
+constexpr size_t kDims = kNDims + 4;  // fastest first: 4, then 2
+constexpr size_t kType = kDims + 2 * 8;
+constexpr size_t kOffset = kType + 4;
+
+void header(Cases& cases) {
+    const std::string about = "GGUF: header";
+    add(cases, about, "nothing: the file is empty", {});
+    add(cases, about, "nothing: it ends inside the magic", cut(one_tensor(), 3));
+    add(cases, about, "nothing: it ends inside the counts", cut(one_tensor(), 15));
+    add(cases, about, "the magic of a ZIP archive", with_lie(one_tensor(), 0, 0x04034b50u));
+    add(cases, about, "version 1", GgufWriter(1).bytes());
+    add(cases, about, "version 99", GgufWriter(99).bytes());
+    add(cases, about, "version 3 in big-endian order", with_lie(one_tensor(), 4, 0x03000000u));
+    add(cases, about, "5 tensors where one is", with_lie(one_tensor(), 8, uint64_t{5}));
+    add(cases, about, "2^63 tensors", with_lie(one_tensor(), 8, kTop));
+    add(cases, about, "2^64 - 1 tensors", with_lie(one_tensor(), 8, UINT64_MAX));
+    add(cases, about, "1000 keys where none is", with_lie(one_tensor(), 16, uint64_t{1000}));
+    add(cases, about, "2^64 - 1 keys", with_lie(one_tensor(), 16, UINT64_MAX));
+}
+
+void keys(Cases& cases) {
+    const std::string about = "GGUF: metadata";
+    const Bytes number = GgufWriter().set("key", uint32_t{1}).bytes();
+    const Bytes text = GgufWriter().set("key", "text").bytes();
+    add(cases, about, "nothing: it ends inside a key", cut(number, 34));
+    add(cases, about, "nothing: it ends inside a number", cut(number, number.size() - 1));
+    add(cases, about, "nothing: it ends inside a string", cut(text, text.size() - 1));
+    add(cases, about, "a key of 2^63 bytes", with_lie(number, 24, kTop));
+    add(cases, about, "a key of 64 KiB",
+        GgufWriter().set(std::string(65536, 'k'), uint32_t{1}).bytes());
+    add(cases, about, "a key without a name", GgufWriter().set("", uint32_t{1}).bytes());
+    add(cases, about, "a key that is not UTF-8", GgufWriter().set("k\xff", uint32_t{1}).bytes());
+    add(cases, about, "the same key twice",
+        GgufWriter().set("k", uint32_t{1}).set("k", uint32_t{2}).bytes());
+    add(cases, about, "a value of type 13",
+        GgufWriter().put("k", static_cast<GgufType>(13), {}).bytes());
+    add(cases, about, "a boolean that is 2",
+        with_lie(GgufWriter().set("k", true).bytes(), 37, uint8_t{2}));
+    add(cases, about, "a string of 2^64 - 1 bytes", with_lie(text, 39, UINT64_MAX));
+    add(cases, about, "a string of 5 bytes, and 4 remain", with_lie(text, 39, uint64_t{5}));
+    add(cases, about, "a string over 1 MiB",
+        GgufWriter().set("k", std::string((1 << 20) + 1, 'x')).bytes());
+    add(cases, about, "a string that is not UTF-8", GgufWriter().set("k", "\xc0\x80").bytes());
+}
+
+void arrays(Cases& cases) {
+    const std::string about = "GGUF: arrays";
+    const Bytes numbers =
+        GgufWriter().set_array<uint64_t>("k", std::array<uint64_t, 2>{1, 2}).bytes();
+    const Bytes texts = GgufWriter().set_strings("k", std::array<std::string, 2>{"a", "b"}).bytes();
+    add(cases, about, "2^61 numbers of 8 bytes: their size wraps to 0",
+        with_lie(numbers, 41, uint64_t{1} << 61));
+    add(cases, about, "2^63 strings", with_lie(texts, 41, kTop));
+    add(cases, about, "3 strings, and 2 remain", with_lie(texts, 41, uint64_t{3}));
+    add(cases, about, "a string of 2^64 - 7 bytes inside", with_lie(texts, 49, UINT64_MAX - 6));
+    add(cases, about, "an array of arrays", with_lie(numbers, 37, GgufType::array));
+    add(cases, about, "elements of type 13", with_lie(numbers, 37, uint32_t{13}));
+    add(cases, about, "a boolean that is 255 inside",
+        with_lie(GgufWriter().set_array<bool>("k", std::array{true, false}).bytes(), 50,
+                 uint8_t{255}));
+}
+
+void alignments(Cases& cases) {
+    const std::string about = "GGUF: alignment";
+    for (const uint32_t alignment : {0u, 4u, 24u, 1u << 31})
+        add(cases, about, "an alignment of " + std::to_string(alignment),
+            GgufWriter().set("general.alignment", alignment).bytes());
+    add(cases, about, "an alignment of -32",
+        GgufWriter().set("general.alignment", int32_t{-32}).bytes());
+    add(cases, about, "an alignment that is a string",
+        GgufWriter().set("general.alignment", "32").bytes());
+    add(cases, about, "nothing: it ends before the tensor data begins",
+        cut(one_tensor(), kOffset + 9));
+}
+
+Bytes named(std::string_view name) {
+    return GgufWriter().random_tensor(name, DType::f32, {4}, 1).bytes();
+}
+
+Bytes shaped(uint64_t fastest, uint64_t next) {
+    return with_lie(with_lie(one_tensor(), kDims, fastest), kDims + 8, next);
+}
+
+void tensors(Cases& cases) {
+    const std::string about = "GGUF: tensors";
+    add(cases, about, "nothing: it ends inside a shape", cut(one_tensor(), kDims + 5));
+    add(cases, about, "a name of 2^64 - 1 bytes", with_lie(one_tensor(), kTensorName, UINT64_MAX));
+    add(cases, about, "no name", named(""));
+    add(cases, about, "a name that is not UTF-8", named("\x80"));
+    add(cases, about, "a name that would clear the screen",
+        with_lie(named("a\n\x1b[2J"), kTensorName + 8 + 6 + 4 + 8, uint32_t{99}));
+    add(cases, about, "the same name twice",
+        GgufWriter()
+            .random_tensor("t", DType::f32, {4}, 1)
+            .random_tensor("t", DType::f32, {4}, 2)
+            .bytes());
+    add(cases, about, "no dimension", with_lie(one_tensor(), kNDims, 0u));
+    add(cases, about, "5 dimensions", with_lie(one_tensor(), kNDims, 5u));
+    add(cases, about, "2^32 - 1 dimensions", with_lie(one_tensor(), kNDims, UINT32_MAX));
+    add(cases, about, "rows of no elements", with_lie(one_tensor(), kDims, uint64_t{0}));
+    add(cases, about, "no rows", with_lie(one_tensor(), kDims + 8, uint64_t{0}));
+    add(cases, about, "2^32 rows of 2^32: the product wraps to 0",
+        shaped(uint64_t{1} << 32, uint64_t{1} << 32));
+    add(cases, about, "2^63 rows of 3: the product wraps", shaped(3, kTop));
+    add(cases, about, "2^62 numbers of 4 bytes: the size wraps to 0", shaped(uint64_t{1} << 62, 1));
+    add(cases, about, "rows of 2^63 elements", shaped(kTop, 1));
+    add(cases, about, "rows of 33 in groups of 32",
+        GgufWriter().tensor({"t", 8, {32, 33}, Bytes(34 * 32)}).bytes());
+    add(cases, about, "type 23, which kvik does not read", with_lie(one_tensor(), kType, 23u));
+    add(cases, about, "type 1000, which nobody gave out", with_lie(one_tensor(), kType, 1000u));
+    add(cases, about, "data at an unaligned offset", with_lie(one_tensor(), kOffset, uint64_t{8}));
+    add(cases, about, "data behind the end", with_lie(one_tensor(), kOffset, uint64_t{32}));
+    add(cases, about, "data at 2^64 - 32: its end wraps to 0",
+        with_lie(one_tensor(), kOffset, UINT64_MAX - 31));
+    add(cases, about, "one row more than the data has",
+        with_lie(one_tensor(), kDims + 8, uint64_t{3}));
+    add(cases, about, "nothing: it ends inside the tensor data",
+        cut(one_tensor(), one_tensor().size() - 1));
+    add(cases, about, "two tensors in one place",
+        GgufWriter()
+            .tensor({"a", 0, {8}, Bytes(32), 0})
+            .tensor({"b", 0, {8}, Bytes(32), 0})
+            .bytes());
+    add(cases, about, "a tensor that reaches into the next one",
+        GgufWriter()
+            .tensor({"a", 0, {16}, Bytes(64), 0})
+            .tensor({"b", 0, {8}, Bytes(32), 32})
+            .bytes());
+}
+
+}  // namespace
+
+std::vector<HostileFile> hostile_ggufs() {
+    Cases cases;
+    header(cases);
+    keys(cases);
+    arrays(cases);
+    alignments(cases);
+    tensors(cases);
+    return cases;
+}
+
+}  // namespace kvik
