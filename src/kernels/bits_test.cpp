@@ -149,7 +149,10 @@ TEST_P(Bits, super_matmul_alike_from_the_tile_and_unpacked) {
             const uint32_t n_groups = k / kSuperGroup;
             const TileKernels& kernels = fast.types[static_cast<size_t>(type)];
             std::vector<UnpackedSuperGroup> groups(n_groups + 2);  // what a prefetch may name
-            kernels.super_unpack(w.matrix.data, n_groups, groups.data());
+            const bool unpacks = kernels.super_unpack != nullptr;
+            (unpacks ? fast : scalar)
+                .types[static_cast<size_t>(type)]
+                .super_unpack(w.matrix.data, n_groups, groups.data());
             SuperMemory x(k, kPanelCols);
             for (uint32_t c = 0; c < kPanelCols; ++c)
                 scalar.super_quantize(random_floats(rng, k).data(), n_groups, x.panel, c);
@@ -159,7 +162,8 @@ TEST_P(Bits, super_matmul_alike_from_the_tile_and_unpacked) {
                 scalar.types[static_cast<size_t>(type)].super_matmul(
                     w.matrix.data, n_groups, x.panel, c0, n, {a.data(), 20});
                 kernels.super_matmul(w.matrix.data, n_groups, x.panel, c0, n, {b.data(), 20});
-                fast.super_matmul_unpacked(type, groups.data(), n_groups, x.panel, c0, n,
+                (unpacks ? fast : scalar)
+                    .super_matmul_unpacked(type, groups.data(), n_groups, x.panel, c0, n,
                                            {u.data(), 20});
                 scalar.super_matmul_unpacked(type, groups.data(), n_groups, x.panel, c0, n,
                                              {s.data(), 20});

@@ -35,6 +35,7 @@ void TilePair::prepare(Half& half, uint32_t index) {
     }
     if (x_.n_panels() <= kDirectPanels) return;
     if (form.super) {
+        if (!kernels.super_unpack) return;
         UnpackedSuperGroup* to = scratch_.unpacked_super + uint64_t{index} * (x_.k() / kSuperGroup);
         kernels.super_unpack(tile, matrix.n_groups(), to);
         half.unpacked_super = to;

@@ -91,7 +91,8 @@ struct TileKernels {
     // Tile -> [k][16] f32, exactly the type's decode; k = 32 * n_groups, or n_groups for
     // f32, f16 and bf16.
     void (*decode)(const uint8_t* tile, uint32_t n_groups, float* out);
-    // The same for the K types, which have these two instead of matmul and unpack.
+    // The same for the K types, which have these two instead of matmul and unpack. super_unpack is
+    // null where reading the tile is as fast.
     void (*super_matmul)(const uint8_t* tile, uint32_t n_groups, SuperPanel panel, uint32_t c0,
                          uint32_t n, TileOut out);
     void (*super_unpack)(const uint8_t* tile, uint32_t n_groups, UnpackedSuperGroup* groups);
@@ -123,7 +124,7 @@ struct KernelTable {
     void (*matmul_unpacked)(const UnpackedGroup* a, const UnpackedGroup* b, uint32_t n_groups,
                             uint32_t zero_shift, uint32_t has_min, QuantPanel panel, uint32_t c0,
                             uint32_t n, TileOut out_a, TileOut out_b);
-    // n columns from one unpacked tile of a K type.
+    // n columns from one unpacked tile of a K type. Null where nothing unpacks.
     void (*super_matmul_unpacked)(TileType type, const UnpackedSuperGroup* tile, uint32_t n_groups,
                                   SuperPanel panel, uint32_t c0, uint32_t n, TileOut out);
     // R3: [k][16] f32 weights times f32 columns x[k * stride + c].

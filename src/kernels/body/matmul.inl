@@ -7,8 +7,9 @@ namespace {
 constexpr int kHalves = static_cast<int>(kTileRows) / Simd::kLanes;
 constexpr uint32_t kPrefetchBytes = 4096;  // ahead of the weights in use; measured
 
-// A weight type costs its constants and how its group becomes 8 vectors of u8, in the order of k.
-void load_nibbles(const uint8_t* group, int half, Simd::I* w) {
+// A weight type costs its constants and how its group becomes 8 vectors of u8, in the order of k;
+// registers hold them only where that is inlined.
+[[gnu::always_inline]] inline void load_nibbles(const uint8_t* group, int half, Simd::I* w) {
 #pragma GCC unroll 4
     for (int j = 0; j < 4; ++j) {
         const Simd::I v = Simd::iload(group + 64 * j + 4 * Simd::kLanes * half);
@@ -17,7 +18,7 @@ void load_nibbles(const uint8_t* group, int half, Simd::I* w) {
     }
 }
 
-void add_fifth_bits(const uint8_t* plane, int half, Simd::I* w) {
+[[gnu::always_inline]] inline void add_fifth_bits(const uint8_t* plane, int half, Simd::I* w) {
     const Simd::I bits = Simd::iload(plane + 4 * Simd::kLanes * half);
     w[0] = Simd::add_bit<0, 16>(w[0], bits);
     w[1] = Simd::add_bit<1, 16>(w[1], bits);
@@ -34,7 +35,9 @@ struct Q4_0 {
     static constexpr WeightBits kBits = WeightBits::five;
     static constexpr bool kMin = false;
     static constexpr unsigned kZeroShift = 3;
-    static void load(const uint8_t* group, int half, Simd::I* w) { load_nibbles(group, half, w); }
+    [[gnu::always_inline]] static void load(const uint8_t* group, int half, Simd::I* w) {
+        load_nibbles(group, half, w);
+    }
 };
 
 struct Q4_1 {
@@ -42,7 +45,9 @@ struct Q4_1 {
     static constexpr WeightBits kBits = WeightBits::five;
     static constexpr bool kMin = true;
     static constexpr unsigned kZeroShift = 0;
-    static void load(const uint8_t* group, int half, Simd::I* w) { load_nibbles(group, half, w); }
+    [[gnu::always_inline]] static void load(const uint8_t* group, int half, Simd::I* w) {
+        load_nibbles(group, half, w);
+    }
 };
 
 struct Q5_0 {
@@ -50,7 +55,7 @@ struct Q5_0 {
     static constexpr WeightBits kBits = WeightBits::five;
     static constexpr bool kMin = false;
     static constexpr unsigned kZeroShift = 4;
-    static void load(const uint8_t* group, int half, Simd::I* w) {
+    [[gnu::always_inline]] static void load(const uint8_t* group, int half, Simd::I* w) {
         load_nibbles(group, half, w);
         add_fifth_bits(group + 256, half, w);
     }
@@ -61,7 +66,7 @@ struct Q5_1 {
     static constexpr WeightBits kBits = WeightBits::five;
     static constexpr bool kMin = true;
     static constexpr unsigned kZeroShift = 0;
-    static void load(const uint8_t* group, int half, Simd::I* w) {
+    [[gnu::always_inline]] static void load(const uint8_t* group, int half, Simd::I* w) {
         load_nibbles(group, half, w);
         add_fifth_bits(group + 256, half, w);
     }
@@ -72,7 +77,7 @@ struct Q8_0 {
     static constexpr WeightBits kBits = WeightBits::eight;
     static constexpr bool kMin = false;
     static constexpr unsigned kZeroShift = 7;
-    static void load(const uint8_t* group, int half, Simd::I* w) {
+    [[gnu::always_inline]] static void load(const uint8_t* group, int half, Simd::I* w) {
 #pragma GCC unroll 8
         for (int j = 0; j < 8; ++j) w[j] = Simd::iload(group + 64 * j + 4 * Simd::kLanes * half);
     }
@@ -84,7 +89,7 @@ struct IQ4_NL {
     static constexpr WeightBits kBits = WeightBits::eight;
     static constexpr bool kMin = false;
     static constexpr unsigned kZeroShift = 7;
-    static void load(const uint8_t* group, int half, Simd::I* w) {
+    [[gnu::always_inline]] static void load(const uint8_t* group, int half, Simd::I* w) {
         load_nibbles(group, half, w);
 #pragma GCC unroll 8
         for (int j = 0; j < 8; ++j) w[j] = Simd::look_up(w[j], kIq4NlBytes);

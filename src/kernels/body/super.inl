@@ -11,9 +11,9 @@ struct FromTile {
     int half;
     Simd::F d;
     FromTile(const uint8_t* tile, int at) : group(tile), half(at), d(W::d(tile, at)) {}
-    template <int kSub>
-    void load(Simd::I* w) const {
-        W::template load<kSub>(group, half, w);
+    template <int kPart>
+    [[gnu::always_inline]] void load(int block, Simd::I* w) const {
+        W::template load<kPart>(group, block, half, w);
     }
     Simd::F scale(int sub) const { return Simd::mul(d, W::scale(group, sub, half)); }
     Simd::I min(int i) const { return W::min(group, i, half); }
@@ -27,11 +27,11 @@ struct FromUnpacked {
     int lane;
     FromUnpacked(const uint8_t* at, int half)
         : group(reinterpret_cast<const UnpackedSuperGroup*>(at)), lane(Simd::kLanes * half) {}
-    template <int kSub>
-    void load(Simd::I* w) const {
+    template <int kPart>
+    [[gnu::always_inline]] void load(int block, Simd::I* w) const {
 #pragma GCC unroll 8
         for (int j = 0; j < W::kVectors; ++j)
-            w[j] = Simd::iload(group->w + 64 * (kSub * W::kVectors + j) + 4 * lane);
+            w[j] = Simd::iload(group->w + 1024 * block + 64 * (kPart * W::kVectors + j) + 4 * lane);
     }
     Simd::F scale(int sub) const {
         return Simd::load(group->scale[sub] + lane);
@@ -48,29 +48,32 @@ struct FromUnpacked {
     }
 };
 
-template <class W, class Source, int N, int kSub>
-void super_sub_groups(const Source& source, const int8_t* q, const int32_t* nsum16, Simd::F* f) {
-    if constexpr (kSub < W::kSubGroups) {
+// Parts kPart and on of a block.
+template <class W, class Source, int N, int kPart>
+[[gnu::always_inline]] inline void super_parts(const Source& source, int block, const int8_t* q,
+                                               const int32_t* nsum16, Simd::F* f) {
+    if constexpr (kPart < W::kParts) {
         using Dot = Simd::Dot<W::kBits>;
         Simd::I w[W::kVectors];
-        source.template load<kSub>(w);
+        source.template load<kPart>(block, w);
         typename Dot::Sum sum[N];
 #pragma GCC unroll 16
         for (int c = 0; c < N; ++c)
-            sum[c] = Dot::begin(W::kZeroShift ? nsum16[16 * c + kSub] : 0, W::kZeroShift);
+            sum[c] = Dot::begin(W::kZeroShift ? nsum16[16 * c + kPart] : 0, W::kZeroShift);
 #pragma GCC unroll 8
         for (int j = 0; j < W::kVectors; ++j) {
 #pragma GCC unroll 16
             for (int c = 0; c < N; ++c)
-                Dot::step(sum[c], j, w[j], q + 256 * c + 4 * (kSub * W::kVectors + j));
+                Dot::step(sum[c], j, w[j], q + 256 * c + 4 * (kPart * W::kVectors + j));
         }
-        const Simd::F scale = source.scale(kSub);
+        const Simd::F scale = source.scale(W::kParts * block + kPart);
 #pragma GCC unroll 16
         for (int c = 0; c < N; ++c)
-            f[c] = Simd::fma(Simd::to_float(Dot::end(
-                                 sum[c], W::kZeroShift ? nsum16[16 * c + kSub] : 0, W::kZeroShift)),
-                             scale, f[c]);
-        super_sub_groups<W, Source, N, kSub + 1>(source, q, nsum16, f);
+            f[c] =
+                Simd::fma(Simd::to_float(Dot::end(
+                              sum[c], W::kZeroShift ? nsum16[16 * c + kPart] : 0, W::kZeroShift)),
+                          scale, f[c]);
+        super_parts<W, Source, N, kPart + 1>(source, block, q, nsum16, f);
     }
 }
 
@@ -118,8 +121,10 @@ void super_cols(const uint8_t* tile, uint32_t n_groups, SuperPanel panel, uint32
 #pragma GCC unroll 16
                 for (int c = 0; c < N; ++c) f[c] = Simd::zero();
             }
-            super_sub_groups<W, Source, N, 0>(source, panel.q + first * kSuperGroup,
-                                              panel.nsum16 + first * 16, f);
+            for (int block = 0; block < 4; ++block)
+                super_parts<W, Source, N, 0>(source, block,
+                                             panel.q + first * kSuperGroup + 64 * block,
+                                             panel.nsum16 + first * 16 + 4 * block, f);
 #pragma GCC unroll 16
             for (int c = 0; c < N; ++c)
                 acc[c] = Simd::fma(f[c], Simd::set(panel.d[first + c]), acc[c]);
@@ -147,7 +152,7 @@ void super_matmul(const uint8_t* tile, uint32_t n_groups, SuperPanel panel, uint
     super_some<W, FromTile<W>, Simd::kSuperCols>(tile, n_groups, panel, c0, n, out);
 }
 
-// Rows of a prefill's last panel alone need fewer columns than kSuperCols: in halves.
+// Only the last panel of a prefill has other than kPanelCols: in halves, then.
 template <class W, int N>
 void super_unpacked(const UnpackedSuperGroup* tile, uint32_t n_groups, SuperPanel panel,
                     uint32_t c0, uint32_t n, TileOut out) {
@@ -157,29 +162,38 @@ void super_unpacked(const UnpackedSuperGroup* tile, uint32_t n_groups, SuperPane
     if constexpr (N > 1) super_unpacked<W, N / 2>(tile, n_groups, panel, c0, n, out);
 }
 
-// Q5_K unpacks to what Q4_K does.
+// Q5_K unpacks to what Q4_K does. S is Simd: only who unpacks compiles this.
+template <class S>
 void super_matmul_unpacked(TileType type, const UnpackedSuperGroup* tile, uint32_t n_groups,
                            SuperPanel panel, uint32_t c0, uint32_t n, TileOut out) {
-    constexpr int kCols = Simd::kSuperCols;
-    if (type == TileType::q2_k)
-        return super_unpacked<Q2_K, kCols>(tile, n_groups, panel, c0, n, out);
-    if (type == TileType::q3_k)
-        return super_unpacked<Q3_K, kCols>(tile, n_groups, panel, c0, n, out);
-    if (type == TileType::q6_k)
-        return super_unpacked<Q6_K, kCols>(tile, n_groups, panel, c0, n, out);
-    super_unpacked<Q4_K, kCols>(tile, n_groups, panel, c0, n, out);
+    const auto run = [&]<class W>(W) {
+        super_unpacked<W, S::kSuperCols>(tile, n_groups, panel, c0, n, out);
+    };
+    if (type == TileType::q2_k) return run(Q2_K{});
+    if (type == TileType::q3_k) return run(Q3_K{});
+    if (type == TileType::q6_k) return run(Q6_K{});
+    run(Q4_K{});
 }
 
-template <class W, int kSub>
-void super_unpack_sub_groups(const FromTile<W>& source, int lane, UnpackedSuperGroup& out) {
-    if constexpr (kSub < W::kSubGroups) {
+template <class S>
+constexpr decltype(KernelTable::super_matmul_unpacked) super_matmul_unpacked_or_null() {
+    if constexpr (S::kUnpackSuper)
+        return super_matmul_unpacked<S>;
+    else
+        return nullptr;
+}
+
+template <class W, int kPart>
+void super_unpack_parts(const FromTile<W>& source, int block, int lane, UnpackedSuperGroup& out) {
+    if constexpr (kPart < W::kParts) {
         Simd::I w[W::kVectors];
-        source.template load<kSub>(w);
+        source.template load<kPart>(block, w);
+        const int sub = W::kParts * block + kPart;
 #pragma GCC unroll 8
         for (int j = 0; j < W::kVectors; ++j)
-            Simd::istore(out.w + 64 * (kSub * W::kVectors + j) + 4 * lane, w[j]);
-        Simd::store(out.scale[kSub] + lane, source.scale(kSub));
-        super_unpack_sub_groups<W, kSub + 1>(source, lane, out);
+            Simd::istore(out.w + 64 * (sub * W::kVectors + j) + 4 * lane, w[j]);
+        Simd::store(out.scale[sub] + lane, source.scale(sub));
+        super_unpack_parts<W, kPart + 1>(source, block, lane, out);
     }
 }
 
@@ -189,7 +203,8 @@ void super_unpack(const uint8_t* tile, uint32_t n_groups, UnpackedSuperGroup* gr
         for (int half = 0; half < kHalves; ++half) {
             const FromTile<W> source(tile, half);
             const int lane = Simd::kLanes * half;
-            super_unpack_sub_groups<W, 0>(source, lane, groups[g]);
+            for (int block = 0; block < 4; ++block)
+                super_unpack_parts<W, 0>(source, block, lane, groups[g]);
             if constexpr (W::kMins == 8)
                 for (int pair = 0; pair < 4; ++pair)
                     Simd::istore(groups[g].min + 64 * pair + 4 * lane, source.min(pair));
@@ -201,20 +216,21 @@ void super_unpack(const uint8_t* tile, uint32_t n_groups, UnpackedSuperGroup* gr
         }
 }
 
-template <class W, int kSub>
-void super_decode_sub_groups(const FromTile<W>& source, int lane, const Simd::F* mins, float* out) {
-    if constexpr (kSub < W::kSubGroups) {
+template <class W, int kPart>
+void super_decode_parts(const FromTile<W>& source, int block, int lane, const Simd::F* mins,
+                        float* out) {
+    if constexpr (kPart < W::kParts) {
         Simd::I w[W::kVectors];
-        source.template load<kSub>(w);
-        const Simd::F scale = source.scale(kSub);
+        source.template load<kPart>(block, w);
+        const int sub = W::kParts * block + kPart;
+        const Simd::F scale = source.scale(sub);
         const auto put = [&](int j, int byte, Simd::F v) {
             if constexpr (W::kZeroShift != 0)
                 v = Simd::sub(v, Simd::set(static_cast<float>(1 << W::kZeroShift)));
             v = Simd::mul(scale, v);
-            if constexpr (W::kMins != 0) v = Simd::sub(v, mins[kSub]);
+            if constexpr (W::kMins != 0) v = Simd::sub(v, mins[sub]);
             Simd::store(
-                out + (4 * (kSub * W::kVectors + j) + byte) * static_cast<int>(kTileRows) + lane,
-                v);
+                out + (4 * (sub * W::kVectors + j) + byte) * static_cast<int>(kTileRows) + lane, v);
         };
         for (int j = 0; j < W::kVectors; ++j) {
             put(j, 0, Simd::byte_to_float<0>(w[j]));
@@ -222,7 +238,7 @@ void super_decode_sub_groups(const FromTile<W>& source, int lane, const Simd::F*
             put(j, 2, Simd::byte_to_float<2>(w[j]));
             put(j, 3, Simd::byte_to_float<3>(w[j]));
         }
-        super_decode_sub_groups<W, kSub + 1>(source, lane, mins, out);
+        super_decode_parts<W, kPart + 1>(source, block, lane, mins, out);
     }
 }
 
@@ -231,7 +247,7 @@ void super_decode(const uint8_t* tile, uint32_t n_groups, float* out) {
     for (uint32_t g = 0; g < n_groups; ++g, tile += W::kBytes, out += kSuperGroup * kTileRows)
         for (int half = 0; half < kHalves; ++half) {
             const FromTile<W> source(tile, half);
-            Simd::F mins[W::kSubGroups];
+            Simd::F mins[4 * W::kParts];
             if constexpr (W::kMins == 16)
                 for (int sub = 0; sub < 16; ++sub)
                     mins[sub] = Simd::mul(source.min_scale(), Simd::to_float(source.min(sub)));
@@ -241,13 +257,17 @@ void super_decode(const uint8_t* tile, uint32_t n_groups, float* out) {
                     mins[2 * pair] = Simd::mul(source.min_scale(), Simd::byte_to_float<0>(m));
                     mins[2 * pair + 1] = Simd::mul(source.min_scale(), Simd::byte_to_float<2>(m));
                 }
-            super_decode_sub_groups<W, 0>(source, Simd::kLanes * half, mins, out);
+            for (int block = 0; block < 4; ++block)
+                super_decode_parts<W, 0>(source, block, Simd::kLanes * half, mins, out);
         }
 }
 
 template <class W>
 constexpr TileKernels super_kernels_of() {
-    return {nullptr, nullptr, super_decode<W>, super_matmul<W>, super_unpack<W>};
+    if constexpr (Simd::kUnpackSuper)
+        return {nullptr, nullptr, super_decode<W>, super_matmul<W>, super_unpack<W>};
+    else
+        return {nullptr, nullptr, super_decode<W>, super_matmul<W>, nullptr};
 }
 
 int super_quantize(const float* x, uint32_t n_groups, SuperPanel panel, uint32_t c) {

@@ -1,7 +1,8 @@
 // The K types' tiles over the vocabulary `Simd` (R2 of SPEC.md): what differs between them.
 //
-// A type costs its constants (kSubGroups of kVectors vectors of 16 or 32 elements; kMins minimums in
-// 256 elements) and how a sub-group becomes vectors of u8, with its scale and minimum.
+// A type costs its constants (sub-groups of kVectors vectors, kParts to a block of 64 elements; kMins
+// minimums in 256 elements) and how part kPart of a block becomes vectors of u8, with its scale and
+// minimum.
 
 namespace kvik {
 namespace {
@@ -9,7 +10,7 @@ namespace {
 // Of types with signed scales [16][16] at kAt, then d; no minimums.
 template <uint32_t kAt>
 struct SignedScales {
-    static constexpr int kSubGroups = 16, kVectors = 4, kMins = 0;
+    static constexpr int kParts = 4, kVectors = 4, kMins = 0;
     static Simd::F d(const uint8_t* group, int half) {
         return Simd::load_half(group + kAt + 256 + 2 * Simd::kLanes * half);
     }
@@ -22,7 +23,7 @@ struct SignedScales {
 // Of types with scales [8][16] at kAt, minimums in pairs [4][16][2], d and dmin.
 template <uint32_t kAt>
 struct ScalesAndMins {
-    static constexpr int kSubGroups = 8, kVectors = 8, kMins = 8;
+    static constexpr int kParts = 2, kVectors = 8, kMins = 8;
     static Simd::F d(const uint8_t* group, int half) {
         return Simd::load_half(group + kAt + 256 + 2 * Simd::kLanes * half);
     }
@@ -37,22 +38,21 @@ struct ScalesAndMins {
     }
 };
 
-// 4 quarters of 64 elements, 4 vectors each: sub-group h of a quarter is bits 2h, 2h + 1.
-template <int kSub>
-void load_bit_pairs(const uint8_t* group, int half, Simd::I* w) {
+// 4 vectors a block: part h is bits 2h, 2h + 1.
+template <int kPart>
+[[gnu::always_inline]] inline void load_bit_pairs(const uint8_t* block, int half, Simd::I* w) {
 #pragma GCC unroll 4
     for (int j = 0; j < 4; ++j)
-        w[j] = Simd::bit_pairs<kSub % 4>(
-            Simd::iload(group + 256 * (kSub / 4) + 64 * j + 4 * Simd::kLanes * half));
+        w[j] = Simd::bit_pairs<kPart>(Simd::iload(block + 64 * j + 4 * Simd::kLanes * half));
 }
 
-// 4 pairs of sub-groups, each 8 vectors with the even sub-group low and the odd one high.
-template <int kSub>
-void load_paired_nibbles(const uint8_t* group, int half, Simd::I* w) {
+// 8 vectors a block, part 0 low and part 1 high.
+template <int kPart>
+[[gnu::always_inline]] inline void load_paired_nibbles(const uint8_t* block, int half, Simd::I* w) {
 #pragma GCC unroll 8
     for (int j = 0; j < 8; ++j) {
-        const Simd::I v = Simd::iload(group + 512 * (kSub / 2) + 64 * j + 4 * Simd::kLanes * half);
-        w[j] = kSub % 2 == 0 ? Simd::low_nibbles(v) : Simd::high_nibbles(v);
+        const Simd::I v = Simd::iload(block + 64 * j + 4 * Simd::kLanes * half);
+        w[j] = kPart == 0 ? Simd::low_nibbles(v) : Simd::high_nibbles(v);
     }
 }
 
@@ -60,11 +60,11 @@ void load_paired_nibbles(const uint8_t* group, int half, Simd::I* w) {
 struct Q2_K {
     static constexpr uint32_t kBytes = 1344;
     static constexpr WeightBits kBits = WeightBits::three;
-    static constexpr int kSubGroups = 16, kVectors = 4, kMins = 16;
+    static constexpr int kParts = 4, kVectors = 4, kMins = 16;
     static constexpr unsigned kZeroShift = 0;
-    template <int kSub>
-    static void load(const uint8_t* group, int half, Simd::I* w) {
-        load_bit_pairs<kSub>(group, half, w);
+    template <int kPart>
+    [[gnu::always_inline]] static void load(const uint8_t* group, int block, int half, Simd::I* w) {
+        load_bit_pairs<kPart>(group + 256 * block, half, w);
     }
     static Simd::I scale_and_min(const uint8_t* group, int sub, int half) {
         return Simd::load_bytes(group + 1024 + 16 * sub + Simd::kLanes * half);
@@ -88,11 +88,12 @@ struct Q3_K : SignedScales<1536> {
     static constexpr uint32_t kBytes = 1824;
     static constexpr WeightBits kBits = WeightBits::three;
     static constexpr unsigned kZeroShift = 2;
-    template <int kSub>
-    static void load(const uint8_t* group, int half, Simd::I* w) {
-        constexpr int kFirst = 4 * (kSub % 2);
-        load_bit_pairs<kSub>(group, half, w);
-        const Simd::I bits = Simd::iload(group + 1024 + 64 * (kSub / 2) + 4 * Simd::kLanes * half);
+    template <int kPart>
+    [[gnu::always_inline]] static void load(const uint8_t* group, int block, int half, Simd::I* w) {
+        constexpr int kFirst = 4 * (kPart % 2);
+        load_bit_pairs<kPart>(group + 256 * block, half, w);
+        const Simd::I bits =
+            Simd::iload(group + 1024 + 64 * (2 * block + kPart / 2) + 4 * Simd::kLanes * half);
         w[0] = Simd::add_bit<kFirst, 4>(w[0], bits);
         w[1] = Simd::add_bit<kFirst + 1, 4>(w[1], bits);
         w[2] = Simd::add_bit<kFirst + 2, 4>(w[2], bits);
@@ -104,9 +105,9 @@ struct Q4_K : ScalesAndMins<2048> {
     static constexpr uint32_t kBytes = 2368;
     static constexpr WeightBits kBits = WeightBits::five;
     static constexpr unsigned kZeroShift = 0;
-    template <int kSub>
-    static void load(const uint8_t* group, int half, Simd::I* w) {
-        load_paired_nibbles<kSub>(group, half, w);
+    template <int kPart>
+    [[gnu::always_inline]] static void load(const uint8_t* group, int block, int half, Simd::I* w) {
+        load_paired_nibbles<kPart>(group + 512 * block, half, w);
     }
 };
 
@@ -115,27 +116,27 @@ struct Q5_K : ScalesAndMins<2560> {
     static constexpr uint32_t kBytes = 2880;
     static constexpr WeightBits kBits = WeightBits::five;
     static constexpr unsigned kZeroShift = 0;
-    template <int kSub>
-    static void load(const uint8_t* group, int half, Simd::I* w) {
-        load_paired_nibbles<kSub>(group, half, w);
-        add_fifth_bits(group + 2048 + 64 * kSub, half, w);
+    template <int kPart>
+    [[gnu::always_inline]] static void load(const uint8_t* group, int block, int half, Simd::I* w) {
+        load_paired_nibbles<kPart>(group + 512 * block, half, w);
+        add_fifth_bits(group + 2048 + 64 * (2 * block + kPart), half, w);
     }
 };
 
-// 4 quarters of 64 elements: 8 vectors of low nibbles, 4 of bit pairs. Sub-group h of a quarter has
-// the nibbles of vectors 4 (h % 2) + j, low for h < 2, and bits 2h, 2h + 1 of pair vector j.
+// Blocks of 8 vectors of low nibbles and 4 of bit pairs. Part h has the nibbles of vectors
+// 4 (h % 2) + j, low for h < 2, and bits 2h, 2h + 1 of pair vector j.
 struct Q6_K : SignedScales<3072> {
     static constexpr uint32_t kBytes = 3360;
     static constexpr WeightBits kBits = WeightBits::six;
     static constexpr unsigned kZeroShift = 5;
-    template <int kSub>
-    static void load(const uint8_t* group, int half, Simd::I* w) {
-        constexpr int h = kSub % 4;
-        const uint8_t* quarter = group + 768 * (kSub / 4) + 4 * Simd::kLanes * half;
+    template <int kPart>
+    [[gnu::always_inline]] static void load(const uint8_t* group, int block, int half, Simd::I* w) {
+        constexpr int h = kPart;
+        const uint8_t* at = group + 768 * block + 4 * Simd::kLanes * half;
 #pragma GCC unroll 4
         for (int j = 0; j < 4; ++j) {
-            const Simd::I low = Simd::iload(quarter + 64 * (4 * (h % 2) + j));
-            const Simd::I high = Simd::iload(quarter + 512 + 64 * j);
+            const Simd::I low = Simd::iload(at + 64 * (4 * (h % 2) + j));
+            const Simd::I high = Simd::iload(at + 512 + 64 * j);
             w[j] = Simd::ior(h < 2 ? Simd::low_nibbles(low) : Simd::high_nibbles(low),
                              Simd::bit_pairs_high<h>(high));
         }

@@ -19,6 +19,7 @@ struct Simd {
     static constexpr int kUnpackedCols = 4;
     static constexpr int kFloatCols = 12;
     static constexpr int kSuperCols = 3;  // three accumulators a column
+    static constexpr bool kUnpackSuper = true;
     using F = __m256;
     using I = __m256i;
 

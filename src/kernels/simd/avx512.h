@@ -18,7 +18,8 @@ struct Simd {
     static constexpr int kUnpackedRows = 2;  // row tiles x columns of the prefill matmul
     static constexpr int kUnpackedCols = 6;
     static constexpr int kFloatCols = 12;
-    static constexpr int kSuperCols = 8;  // three accumulators a column
+    static constexpr int kSuperCols = 12;
+    static constexpr bool kUnpackSuper = false;  // reading the tile is faster at every width
     using F = __m512;
     using I = __m512i;
 
