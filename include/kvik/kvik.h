@@ -123,6 +123,7 @@ struct CacheStats {
 struct UsedSettings {
     std::string isa, act, kv;
     uint32_t ubatch = 0, n_threads = 0, context = 0;
+    std::string builtin_template;  // the name of kvik's own, where the model brings none
 };
 
 // The words of a model; each may be missing.
@@ -170,41 +171,58 @@ struct SessionStats {
     uint32_t n_kept_tokens = 0;  // of the last prompt, those that were not tokenised anew
 };
 
-// A conversation: messages, and beside them the exact ids of the prompt and of the answers as they
-// were picked, so that the next turn goes on from these and never tokenises an answer again.
+// A conversation: messages, and beside each the exact ids of the prompt or the answer as they were
+// picked, so that a turn goes on from these and never tokenises an answer again: neither the next
+// one nor one after going back, forking or answering anew.
 //
-// Threads one at a time.
-// Invariant an answer that was cancelled is kept as far as it came; a message without an
-//         answer, or with an error, is not kept.
+// Threads one at a time.   Cost  copies of the messages; ids and their text are shared by forks.
+// Invariant an answer that was cancelled is kept as far as it came; where there is none, or an
+//         error, the conversation is what it was before the message.
 class Session {
   public:
     explicit Session(Engine& engine) : engine_(&engine) {}
+    Session(Session&&) = default;
+    Session& operator=(Session&&) = default;
 
     // Takes effect with the next turn. Empty: no system message.
     void set_system(std::string text);
-    // The user's next message. What is under way is cancelled and kept first. `how.prompt` is
-    // filled in. Errors: as Engine::submit; no tokenizer or chat template -> unsupported.
-    Result<Stream> send(std::string text, GenerateRequest how = {});
-    void clear();  // all messages but the system's
+
+    // The next three cancel what is under way, keep it, and fill in `how.prompt`. Errors: as
+    // Engine::submit; no tokenizer or chat template -> unsupported; nothing has changed then.
+    Result<Stream> send(std::string text, GenerateRequest how = {});  // the user's next message
+    // Another answer to the last message of the user. None there: usage.
+    Result<Stream> regenerate(GenerateRequest how = {});
+    // Message `index` of messages() with another text; what came after it goes. It is not one of
+    // the user's: usage.
+    Result<Stream> edit(size_t index, std::string text, GenerateRequest how = {});
+
     // These wait for the end of what is under way (read or cancel the stream first).
+    void rewind(size_t n_messages);  // to the first n messages, the system's being one of them
+    void clear();                    // all messages but the system's
+    void restore(std::vector<ChatMessage> messages);  // another conversation, known by text alone
+    Session fork();                                   // goes its own way from here on
     const std::vector<ChatMessage>& messages();
     SessionStats stats();
 
   private:
-    // What the engine was given and gave, token by token, and the same as text.
-    struct Ledger {
-        std::vector<TokenId> ids;
-        std::string text;
+    struct Point;  // a place in the token ledger
+    struct Timeline {
+        std::vector<ChatMessage> messages;
+        std::vector<std::shared_ptr<const Point>> points;  // after each message; null: not known
+        void add(ChatMessage message, std::shared_ptr<const Point> point);
+        void cut(size_t n_messages);
+        bool has_system() const;
     };
+    void interrupt();
     void settle();
-    Result<std::vector<TokenId>> prompt_for(const std::vector<ChatMessage>& messages,
-                                            std::string& text);
+    Result<Stream> ask(Timeline next, GenerateRequest how);
+    Result<std::shared_ptr<const Point>> prompt_for(const Timeline& timeline);
 
     Engine* engine_;
-    std::vector<ChatMessage> messages_;
-    Ledger ledger_;
+    Timeline now_;
+    Timeline before_;  // while an answer is under way: what holds if none comes
     uint32_t n_kept_tokens_ = 0;
-    std::shared_ptr<Stream::State> pending_;  // the last stream, until its answer is in messages_
+    std::shared_ptr<Stream::State> pending_;  // the last stream, until its answer is in now_
 };
 
 }  // namespace kvik

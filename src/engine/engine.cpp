@@ -32,7 +32,8 @@ Result<std::unique_ptr<Engine::Impl>> Engine::Impl::open(EngineParts parts,
                   .kv = std::string(kv_type_name(options.kv_type)),
                   .ubatch = settings.ubatch,
                   .n_threads = impl->parts.pool->n_threads(),
-                  .context = settings.context};
+                  .context = settings.context,
+                  .builtin_template = impl->parts.builtin_template};
     KVIK_TRY(impl->stepper, Stepper::open({.model = *impl->parts.model,
                                            .pool = *impl->parts.pool,
                                            .inbox = impl->inbox,

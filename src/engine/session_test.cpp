@@ -78,6 +78,16 @@ class SessionTest : public ::testing::Test {
         return read(*stream);
     }
 
+    Said said(Result<Stream> stream) {
+        EXPECT_TRUE(stream.has_value()) << stream.error().message;
+        return read(*stream);
+    }
+    std::vector<std::string> contents() {
+        std::vector<std::string> all;
+        for (const ChatMessage& message : session_.messages()) all.push_back(message.content);
+        return all;
+    }
+
     // From the end of an answer to the beginning of the next, the message being "again".
     std::vector<TokenId> seam_to_again() {
         return engine_->tokenizer()->encode("<|e|><|s|>user:again<|e|><|s|>assistant:",
@@ -146,6 +156,13 @@ TEST_F(SessionTest, keeps_no_message_that_got_an_error_or_no_answer) {
     EXPECT_EQ(session_.messages().size(), 2u);
 }
 
+TEST_F(SessionTest, a_message_without_an_answer_costs_the_ledger_nothing) {
+    const Said first = say("hello", how(12));
+    say("hello", how(0));
+    say("again", how(1));
+    EXPECT_EQ(session_.stats().n_kept_tokens, first.summary.timings.prompt_n + 12);
+}
+
 TEST_F(SessionTest, tokenises_anew_after_an_answer_that_a_stop_string_cut) {
     const Said whole = say("hello", how(12));
     session_.clear();
@@ -195,6 +212,135 @@ TEST_F(SessionTest, stops_where_the_template_ends_a_turn) {
     EXPECT_EQ(said.summary.reason, FinishReason::stop);
     EXPECT_EQ(std::count(said.ids.begin(), said.ids.end(), kEnd), 0);
     EXPECT_EQ(said.text.find("<|e|>"), std::string::npos);
+}
+
+// ---- going back ----
+
+TEST_F(SessionTest, answers_anew_without_computing_any_of_the_conversation_again) {
+    say("hello", how(12));
+    const Said second = say("again", how(12));
+    GenerateRequest other = how(12);
+    other.sampling.seed = 8;
+    const Said anew = said(session_.regenerate(other));
+    EXPECT_EQ(anew.summary.timings.prompt_n, second.summary.timings.prompt_n);
+    EXPECT_EQ(anew.summary.timings.cached_n, anew.summary.timings.prompt_n);
+    EXPECT_EQ(session_.stats().n_kept_tokens, anew.summary.timings.prompt_n);
+    EXPECT_NE(anew.ids, second.ids);
+    ASSERT_EQ(session_.messages().size(), 4u);
+    EXPECT_EQ(session_.messages()[3].content, anew.text);
+}
+
+TEST_F(SessionTest, an_answer_anew_has_the_bits_of_the_first_one_if_the_seed_is_the_same) {
+    say("hello", how(6));
+    const Said once = say("again", how(6));
+    const Said twice = said(session_.regenerate(how(6)));
+    EXPECT_EQ(twice.ids, once.ids);
+    EXPECT_EQ(twice.summary.logits_sha256, once.summary.logits_sha256);
+}
+
+TEST_F(SessionTest, keeps_the_old_answer_if_no_new_one_comes) {
+    say("hello", how(6));
+    const std::vector<std::string> before = contents();
+    said(session_.regenerate(how(0)));
+    EXPECT_EQ(contents(), before);
+    GenerateRequest wrong = how(6);
+    wrong.sampling.temperature = -1;
+    EXPECT_FALSE(session_.regenerate(wrong).has_value());
+    EXPECT_EQ(contents(), before);
+    EXPECT_FALSE(session_.edit(0, std::string(900, 'z'), how(2)).has_value());
+    EXPECT_EQ(contents(), before);
+}
+
+TEST_F(SessionTest, has_nothing_to_answer_anew_before_the_first_message) {
+    session_.set_system("be brief");
+    const auto refused = session_.regenerate(how(1));
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().kind, ErrorKind::usage);
+}
+
+TEST_F(SessionTest, answers_a_message_that_was_restored_without_an_answer) {
+    session_.restore({{"user", "hello"}, {"assistant", "abc"}, {"user", "again"}});
+    said(session_.regenerate(how(3)));
+    ASSERT_EQ(session_.messages().size(), 4u);
+    EXPECT_EQ(session_.messages()[2].content, "again");
+}
+
+TEST_F(SessionTest, goes_back_to_the_exact_ids_of_any_earlier_message) {
+    const Said first = say("hello", how(12));
+    say("again", how(12));
+    say("again", how(12));
+    session_.rewind(2);
+    EXPECT_EQ(contents(), (std::vector<std::string>{"hello", first.text}));
+    const uint32_t n_before = first.summary.timings.prompt_n + 12;
+    EXPECT_EQ(session_.stats().n_tokens, n_before);
+    const Said next = say("other", how(1));
+    EXPECT_EQ(session_.stats().n_kept_tokens, n_before);
+    EXPECT_GE(next.summary.timings.cached_n, n_before);
+    session_.rewind(9);
+    EXPECT_EQ(session_.messages().size(), 4u);
+}
+
+TEST_F(SessionTest, keeps_the_exact_ids_before_an_answer_that_a_stop_string_cut) {
+    const Said first = say("hello", how(12));
+    const Said whole = say("again", how(12));
+    session_.rewind(2);
+    GenerateRequest request = how(12);
+    request.stop = {whole.text.substr(5, 3)};
+    say("again", request);
+    say("again", how(1));
+    EXPECT_EQ(session_.stats().n_kept_tokens, first.summary.timings.prompt_n + 12);
+}
+
+TEST_F(SessionTest, edits_a_message_and_leaves_what_followed) {
+    const Said first = say("hello", how(12));
+    say("again", how(4));
+    say("again", how(4));
+    const Said other = said(session_.edit(2, "other", how(4)));
+    EXPECT_EQ(contents(), (std::vector<std::string>{"hello", first.text, "other", other.text}));
+    EXPECT_EQ(session_.stats().n_kept_tokens, first.summary.timings.prompt_n + 12);
+}
+
+TEST_F(SessionTest, edits_no_message_but_the_users) {
+    session_.set_system("be brief");
+    say("hello", how(4));
+    for (const size_t index : {0u, 2u, 3u}) {
+        const auto refused = session_.edit(index, "other", how(1));
+        ASSERT_FALSE(refused.has_value()) << index;
+        EXPECT_EQ(refused.error().kind, ErrorKind::usage);
+    }
+}
+
+TEST_F(SessionTest, forks_go_their_own_ways_from_the_same_ids) {
+    const Said first = say("hello", how(12));
+    Session other = session_.fork();
+    say("again", how(3));
+    EXPECT_EQ(other.messages().size(), 2u);
+    const Said there = said(other.send("other", how(3)));
+    EXPECT_EQ(other.stats().n_kept_tokens, first.summary.timings.prompt_n + 12);
+    EXPECT_GE(there.summary.timings.cached_n, first.summary.timings.prompt_n + 11);
+    EXPECT_EQ(session_.messages()[2].content, "again");
+    EXPECT_EQ(other.messages()[2].content, "other");
+}
+
+TEST_F(SessionTest, finds_the_ids_again_when_an_old_system_message_comes_back) {
+    session_.set_system("be brief");
+    const Said first = say("hello", how(12));
+    session_.set_system("be quick");
+    session_.set_system("be brief");
+    say("again", how(1));
+    EXPECT_EQ(session_.stats().n_kept_tokens, first.summary.timings.prompt_n + 12);
+}
+
+TEST_F(SessionTest, restores_messages_by_their_text) {
+    session_.restore({{"system", "be brief"}, {"user", "hello"}, {"assistant", "abc"}});
+    EXPECT_EQ(session_.stats().n_tokens, 0u);
+    const Said next = say("again", how(1));
+    EXPECT_EQ(next.summary.timings.prompt_n, engine_
+                                                 ->encode_chat({{"system", "be brief"},
+                                                                {"user", "hello"},
+                                                                {"assistant", "abc"},
+                                                                {"user", "again"}})
+                                                 ->size());
 }
 
 }  // namespace
