@@ -7,12 +7,11 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
-#include <fstream>
-#include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
 
+#include "base/cgroup.h"
 #include "base/check.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -157,16 +156,8 @@ uint32_t usable_cores() {
     CPU_ZERO(&set);
     if (::sched_getaffinity(0, sizeof set, &set) == 0)
         n = static_cast<uint32_t>(std::max(1, CPU_COUNT(&set)));
-    // cgroup v2: "<quota> <period>" or "max <period>".
-    std::ifstream file("/sys/fs/cgroup/cpu.max");
-    std::string quota;
-    double period = 0;
-    if (file >> quota >> period && quota != "max" && period > 0) {
-        char* end = nullptr;
-        const double cores = std::strtod(quota.c_str(), &end) / period;
-        if (end != quota.c_str() && cores > 0)
-            n = std::min(n, static_cast<uint32_t>(std::max(1.0, std::ceil(cores))));
-    }
+    if (const auto cores = cgroup_limits().cores)
+        n = std::min(n, static_cast<uint32_t>(std::max(1.0, std::ceil(*cores))));
     return n;
 }
 

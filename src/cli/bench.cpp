@@ -31,11 +31,13 @@ Flags bench_flags(BenchOptions& options) {
     flags.add({.name = "-p",
                .value = "N",
                .help = "pp: a prompt of N tokens (default: 512; 0: none)",
-               .set = into(options.n_prompt, {0, 1 << 20})});
+               .set = into(options.n_prompt, {0, 1 << 20}),
+               .settable = Settable::per_verb});
     flags.add({.name = "-n",
                .value = "N",
                .help = "tg: N tokens one after the other (default: 128; 0: none)",
-               .set = into(options.n_decode, {0, 1 << 20})});
+               .set = into(options.n_decode, {0, 1 << 20}),
+               .settable = Settable::per_verb});
     flags.add({.name = "-b",
                .value = "M,...",
                .help = "rows: M tokens of one sequence in one step, with all their logits;\n"
@@ -44,15 +46,18 @@ Flags bench_flags(BenchOptions& options) {
                    if (text != "none") return into(options.widths, {1, kMostSequences})(text);
                    options.widths.clear();
                    return {};
-               }});
+               },
+               .settable = Settable::per_verb});
     flags.add({.name = "-d",
                .value = "D,...",
                .help = "each test after D tokens of context (default: 0)",
-               .set = into(options.depths, {0, 1 << 24})});
+               .set = into(options.depths, {0, 1 << 24}),
+               .settable = Settable::per_verb});
     flags.add({.name = "-r",
                .value = "N",
                .help = "runs of each test (default: 3)",
-               .set = into(options.n_runs, {1, 1000})});
+               .set = into(options.n_runs, {1, 1000}),
+               .settable = Settable::per_verb});
     add_engine_flags(flags, options.engine);
     flags.heading("Output");
     flags.add({.name = "--json",

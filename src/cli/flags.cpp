@@ -11,8 +11,8 @@ namespace kvik::cli {
 namespace {
 
 // Named in the documentation for later: an answer better than "did you mean".
-constexpr std::array<std::string_view, 7> kLater = {"--k",         "--verify", "--n",    "--beams",
-                                                    "--cache-dir", "--evict",  "--check"};
+constexpr std::array<std::string_view, 6> kLater = {"--k",     "--verify",    "--n",
+                                                    "--beams", "--cache-dir", "--evict"};
 
 tl::unexpected<Error> at(std::string_view where, Error error) {
     error.message = fmt::format("{}: {}", where, error.message);
@@ -20,10 +20,60 @@ tl::unexpected<Error> at(std::string_view where, Error error) {
 }
 
 std::string left_column(const Flag& flag) {
-    return flag.value.empty() ? flag.name : flag.name + " " + flag.value;
+    return flag.is_switch() ? flag.name : flag.name + " " + flag.value;
+}
+
+bool contains(const std::vector<std::string_view>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+Result<bool> parse_truth(std::string_view text) {
+    bool truth = false;
+    KVIK_TRY_VOID(
+        choose(truth, {{"true", true}, {"false", false}, {"1", true}, {"0", false}})(text));
+    return truth;
+}
+
+Result<void> set_switch(const Flag& flag, bool on) {
+    return on ? flag.set({}) : Result<void>();
+}
+
+// The text of a variable.
+Result<void> set_from_text(const Flag& flag, std::string_view text) {
+    if (!flag.is_switch()) return flag.set(text);
+    KVIK_TRY(const bool on, parse_truth(text));
+    return set_switch(flag, on);
+}
+
+// The value of a configuration file.
+Result<void> set_from_entry(const Flag& flag, const TomlEntry& entry) {
+    const auto refuse = [](std::string_view what) {
+        return fail(ErrorKind::usage, std::string(what));
+    };
+    if (const bool* on = std::get_if<bool>(&entry.value)) {
+        if (flag.is_switch()) return set_switch(flag, *on);
+        return refuse(fmt::format("true and false are for switches, this needs {}", flag.value));
+    }
+    if (flag.is_switch()) return refuse("a switch is true or false");
+    if (const auto* text = std::get_if<std::string>(&entry.value)) return flag.set(*text);
+    const auto& list = std::get<std::vector<std::string>>(entry.value);
+    if (flag.times == Times::once) return flag.set(fmt::format("{}", fmt::join(list, ",")));
+    for (const std::string& part : list) KVIK_TRY_VOID(flag.set(part));
+    return {};
 }
 
 }  // namespace
+
+std::string Flag::key() const {
+    return name.substr(std::min(name.find_first_not_of('-'), name.size()));
+}
+
+std::string Flag::variable() const {
+    if (settable != Settable::anywhere) return {};
+    std::string text = "KVIK_" + key();
+    for (char& c : text) c = c == '-' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 32 : c);
+    return text;
+}
 
 Flags::Flags(std::string verb, std::string summary)
     : verb_(std::move(verb)), summary_(std::move(summary)) {}
@@ -67,66 +117,102 @@ Result<void> Flags::place(std::string_view text, size_t index) const {
     return {};
 }
 
-Result<void> Flags::read_environment(const std::vector<std::string_view>& given,
-                                     const Environment& environment) const {
+// Takes the flag at args[i], and its value; the index of the last word taken.
+Result<size_t> Flags::take_flag(std::span<const std::string> args, size_t i, Given& given) const {
+    const std::string_view arg = args[i];
+    const size_t equals = arg.find('=');
+    const bool joined = equals != std::string_view::npos;
+    const std::string_view name = arg.substr(0, equals);
+    const Flag* flag = find(name);
+    if (flag == nullptr) return tl::unexpected(unknown(name));
+    if (flag->times == Times::once && contains(given, name))
+        return fail(ErrorKind::usage, fmt::format("{} is given twice", name));
+    given.push_back(flag->name);
+    if (flag->is_switch()) {
+        // Where a file may say true, an argument must be able to say false.
+        if (joined && flag->settable == Settable::as_argument)
+            return fail(ErrorKind::usage, fmt::format("{} takes no value", name));
+        auto set = joined ? set_from_text(*flag, arg.substr(equals + 1)) : set_switch(*flag, true);
+        if (!set) return at(name, std::move(set).error());
+        return i;
+    }
+    const bool missing = !joined && (i + 1 == args.size() || find(args[i + 1]) != nullptr);
+    if (missing)
+        return fail(ErrorKind::usage,
+                    fmt::format("{} needs a value: {}", name, left_column(*flag)));
+    auto set = flag->set(joined ? arg.substr(equals + 1) : args[i + 1]);
+    if (!set) return at(name, std::move(set).error());
+    return joined ? i : i + 1;
+}
+
+Result<void> Flags::read_environment(const Environment& environment, Given& given) const {
     for (const Entry& entry : entries_) {
         const Flag& flag = entry.flag;
-        if (flag.variable.empty()) continue;
-        if (std::find(given.begin(), given.end(), flag.name) != given.end()) continue;
-        const auto value = environment(flag.variable);
+        const std::string variable = flag.variable();
+        if (variable.empty() || contains(given, flag.name)) continue;
+        const auto value = environment(variable);
         if (!value || value->empty()) continue;
-        auto set = flag.set(*value);
-        if (!set) return at(flag.variable, std::move(set).error());
+        auto set = set_from_text(flag, *value);
+        if (!set) return at(variable, std::move(set).error());
+        given.push_back(flag.name);
     }
     return {};
 }
 
-Result<Parsed> Flags::parse(std::span<const std::string> args,
-                            const Environment& environment) const {
-    std::vector<std::string_view> given;
+Result<void> Flags::take_settings(const Settings& settings, const Given& given) const {
+    for (const Entry& entry : entries_) {
+        const Flag& flag = entry.flag;
+        if (flag.settable == Settable::as_argument || contains(given, flag.name)) continue;
+        const TomlEntry* found = nullptr;  // the verb's own, else the one for all
+        for (const TomlEntry& setting : settings.entries) {
+            if (setting.key != flag.key()) continue;
+            const bool is_own = setting.table == verb_;
+            const bool is_common = setting.table.empty() && flag.settable == Settable::anywhere;
+            if (is_own || (is_common && found == nullptr)) found = &setting;
+        }
+        if (found == nullptr) continue;
+        auto set = set_from_entry(flag, *found);
+        if (!set)
+            return at(fmt::format("{}:{}: {}", settings.file, found->line, found->key),
+                      std::move(set).error());
+    }
+    return {};
+}
+
+Result<Parsed> Flags::parse(std::span<const std::string> args, const Environment& environment,
+                            const ReadSettings& read_settings) const {
+    Given given;
     size_t n_positionals = 0;
     bool flags_over = false;
     for (size_t i = 0; i < args.size(); ++i) {
         const std::string_view arg = args[i];
         if (flags_over || arg.size() < 2 || arg[0] != '-') {
             KVIK_TRY_VOID(place(arg, n_positionals++));
-            continue;
-        }
-        if (arg == "--") {
+        } else if (arg == "--") {
             flags_over = true;
-            continue;
-        }
-        if (arg == "--help" || arg == "-h") return Parsed::help;
-        const size_t equals = arg.find('=');
-        const bool joined = equals != std::string_view::npos;
-        const std::string_view name = arg.substr(0, equals);
-        const Flag* flag = find(name);
-        if (flag == nullptr) return tl::unexpected(unknown(name));
-        if (flag->times == Times::once &&
-            std::find(given.begin(), given.end(), name) != given.end())
-            return fail(ErrorKind::usage, fmt::format("{} is given twice", name));
-        given.push_back(flag->name);
-        std::string_view value;
-        if (flag->value.empty()) {
-            if (joined) return fail(ErrorKind::usage, fmt::format("{} takes no value", name));
-        } else if (joined) {
-            value = arg.substr(equals + 1);
+        } else if (arg == "--help" || arg == "-h") {
+            return Parsed::help;
         } else {
-            const bool missing = i + 1 == args.size() || find(args[i + 1]) != nullptr;
-            if (missing)
-                return fail(ErrorKind::usage,
-                            fmt::format("{} needs a value: {}", name, left_column(*flag)));
-            value = args[++i];
+            KVIK_TRY(i, take_flag(args, i, given));
         }
-        auto set = flag->set(value);
-        if (!set) return at(name, std::move(set).error());
     }
     for (size_t i = n_positionals; i < positionals_.size(); ++i)
         if (positionals_[i].presence == Presence::required)
             return fail(ErrorKind::usage, fmt::format("{} is missing: see kvik {} --help",
                                                       positionals_[i].name, verb_));
-    KVIK_TRY_VOID(read_environment(given, environment));
+    KVIK_TRY_VOID(read_environment(environment, given));
+    if (read_settings) {
+        KVIK_TRY(const Settings settings, read_settings());
+        KVIK_TRY_VOID(take_settings(settings, given));
+    }
     return Parsed::ready;
+}
+
+VerbKeys Flags::keys() const {
+    VerbKeys keys{.verb = verb_, .keys = {}};
+    for (const Entry& entry : entries_)
+        keys.keys.push_back({entry.flag.key(), entry.flag.settable});
+    return keys;
 }
 
 std::string Flags::help() const {
@@ -149,7 +235,7 @@ std::string Flags::help() const {
     for (const Entry& entry : entries_) {
         if (entry.heading != heading) text += fmt::format("\n{}\n", entry.heading);
         heading = entry.heading;
-        const std::string& variable = entry.flag.variable;
+        const std::string variable = entry.flag.variable();
         line(left_column(entry.flag), variable.empty()
                                           ? entry.flag.help
                                           : fmt::format("{} [{}]", entry.flag.help, variable));

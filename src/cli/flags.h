@@ -4,9 +4,10 @@
 //         `--name value`, `--name=value`; `--` ends the flags; `--help` anywhere asks for help.
 // Owner   setters borrow their targets until parse() returns.
 // Errors  usage for an unknown flag (with the nearest known one), a missing, surplus or refused
-//         value, a flag given twice; unsupported for a flag of a later version.
+//         value, a flag given twice; unsupported for a flag of a later version. A refused value is
+//         named with where it stands: flag, variable, or file and line.
 // Invariant a flag that parse() accepts has been given to its setter: none is ignored. Arguments
-//         beat environment variables; a variable that an argument beats is not even read.
+//         beat KVIK_* variables beat the configuration file; what is beaten is not even read.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/settings.h"
 #include "cli/values.h"
 
 namespace kvik::cli {
@@ -31,8 +33,12 @@ struct Flag {
     std::string value = {};  // its placeholder in the help; empty: a switch
     std::string help = {};
     Setter set = {};
-    std::string variable = {};  // environment variable that stands in for it
+    Settable settable = Settable::as_argument;
     Times times = Times::once;
+
+    std::string key() const;       // its name without dashes
+    std::string variable() const;  // "KVIK_TOP_K"; empty unless it is settable anywhere
+    bool is_switch() const { return value.empty(); }
 };
 
 struct Positional {
@@ -42,7 +48,8 @@ struct Positional {
     Presence presence = Presence::required;
 };
 
-using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+// Called once arguments and variables have been taken; null: there is no file.
+using ReadSettings = std::function<Result<Settings>()>;
 
 class Flags {
   public:
@@ -53,19 +60,23 @@ class Flags {
     void argument(Positional positional);
     void epilogue(std::string text);  // last lines of the help
 
-    Result<Parsed> parse(std::span<const std::string> args, const Environment& environment) const;
+    Result<Parsed> parse(std::span<const std::string> args, const Environment& environment,
+                         const ReadSettings& read_settings = nullptr) const;
     std::string help() const;
+    VerbKeys keys() const;
 
   private:
     struct Entry {
         Flag flag;
         std::string heading;
     };
+    using Given = std::vector<std::string_view>;  // names of the flags that have their value
     const Flag* find(std::string_view name) const;
     Error unknown(std::string_view name) const;
     Result<void> place(std::string_view text, size_t index) const;
-    Result<void> read_environment(const std::vector<std::string_view>& given,
-                                  const Environment& environment) const;
+    Result<size_t> take_flag(std::span<const std::string> args, size_t i, Given& given) const;
+    Result<void> read_environment(const Environment& environment, Given& given) const;
+    Result<void> take_settings(const Settings& settings, const Given& given) const;
 
     std::string verb_, summary_, epilogue_;
     std::string heading_ = "Flags";

@@ -10,19 +10,25 @@ namespace {
 // A verb with one flag of each kind.
 struct Verb {
     std::string model, prompt;
-    bool json = false;
-    float temperature = 0.7f;
-    uint32_t threads = 0;
+    bool json = false, ignore_eos = false;
+    uint32_t top_k = 7;
+    uint32_t threads = 0, runs = 3;
     std::vector<std::string> stop;
     std::map<std::string, std::string> variables;
+    std::string file;  // its text
 
     Result<Parsed> parse(std::vector<std::string> args) {
-        Flags flags = table();
-        return flags.parse(args, [&](const std::string& name) -> std::optional<std::string> {
+        const auto environment = [&](const std::string& name) -> std::optional<std::string> {
             const auto found = variables.find(name);
             if (found == variables.end()) return std::nullopt;
             return found->second;
-        });
+        };
+        const auto settings = [&]() -> Result<Settings> {
+            Settings read{.file = "c.toml", .entries = {}};
+            KVIK_TRY(read.entries, read_toml(file, "c.toml"));
+            return read;
+        };
+        return table().parse(args, environment, settings);
     }
     Flags table() {
         Flags flags("run", "one answer");
@@ -32,19 +38,30 @@ struct Verb {
                         .set = into(prompt),
                         .presence = Presence::optional});
         flags.add({.name = "--json", .help = "one object", .set = turn_on(json)});
-        flags.add({.name = "--temp",
-                   .value = "T",
-                   .help = "temperature",
-                   .set = into(temperature, {0, 100})});
+        flags.add({.name = "--top-k",
+                   .value = "K",
+                   .help = "so many",
+                   .set = into(top_k, {0, 100}),
+                   .settable = Settable::anywhere});
         flags.add({.name = "--threads",
                    .value = "N",
                    .help = "threads",
                    .set = into(threads, {1, 64}),
-                   .variable = "KVIK_THREADS"});
+                   .settable = Settable::anywhere});
+        flags.add({.name = "--ignore-eos",
+                   .help = "go on",
+                   .set = turn_on(ignore_eos),
+                   .settable = Settable::anywhere});
+        flags.add({.name = "-r",
+                   .value = "N",
+                   .help = "runs",
+                   .set = into(runs, {1, 9}),
+                   .settable = Settable::per_verb});
         flags.add({.name = "--stop",
                    .value = "S",
                    .help = "stop string",
                    .set = append_to(stop),
+                   .settable = Settable::anywhere,
                    .times = Times::many});
         return flags;
     }
@@ -55,13 +72,13 @@ struct Verb {
 };
 
 TEST(Flags, values_come_apart_or_joined) {
-    for (const auto& args : {std::vector<std::string>{"m", "--temp", "0.5", "--threads=3", "hi"},
-                             {"--temp=0.5", "m", "hi", "--threads", "3"}}) {
+    for (const auto& args : {std::vector<std::string>{"m", "--top-k", "5", "--threads=3", "hi"},
+                             {"--top-k=5", "m", "hi", "--threads", "3"}}) {
         Verb verb;
         ASSERT_TRUE(verb.parse(args));
         EXPECT_EQ(verb.model, "m");
         EXPECT_EQ(verb.prompt, "hi");
-        EXPECT_EQ(verb.temperature, 0.5f);
+        EXPECT_EQ(verb.top_k, 5u);
         EXPECT_EQ(verb.threads, 3u);
     }
 }
@@ -82,12 +99,13 @@ TEST(Flags, a_flag_of_a_later_version_says_so) {
 }
 
 TEST(Flags, a_refused_value_names_its_flag) {
-    EXPECT_EQ(Verb().refusal({"m", "--temp", "-1"}), "--temp: '-1' is not a number from 0 to 100");
+    EXPECT_EQ(Verb().refusal({"m", "--top-k", "-1"}),
+              "--top-k: '-1' is not a whole number from 0 to 100");
 }
 
 TEST(Flags, a_value_is_never_a_known_flag) {
-    EXPECT_EQ(Verb().refusal({"m", "--temp", "--json"}), "--temp needs a value: --temp T");
-    EXPECT_EQ(Verb().refusal({"m", "--temp"}), "--temp needs a value: --temp T");
+    EXPECT_EQ(Verb().refusal({"m", "--top-k", "--json"}), "--top-k needs a value: --top-k K");
+    EXPECT_EQ(Verb().refusal({"m", "--top-k"}), "--top-k needs a value: --top-k K");
     Verb verb;
     ASSERT_TRUE(verb.parse({"m", "--stop=--json"}));
     EXPECT_EQ(verb.stop, std::vector<std::string>{"--json"});
@@ -98,7 +116,7 @@ TEST(Flags, a_switch_takes_no_value) {
 }
 
 TEST(Flags, only_a_repeatable_flag_comes_twice) {
-    EXPECT_EQ(Verb().refusal({"m", "--temp", "1", "--temp=1"}), "--temp is given twice");
+    EXPECT_EQ(Verb().refusal({"m", "--top-k", "1", "--top-k=1"}), "--top-k is given twice");
     Verb verb;
     ASSERT_TRUE(verb.parse({"m", "--stop", "a", "--stop", "b"}));
     EXPECT_EQ(verb.stop, (std::vector<std::string>{"a", "b"}));
@@ -140,11 +158,95 @@ TEST(Flags, an_empty_variable_counts_as_unset) {
     EXPECT_EQ(verb.threads, 0u);
 }
 
+TEST(Flags, a_variable_is_the_flag_s_name) {
+    EXPECT_EQ((Flag{.name = "--top-k", .settable = Settable::anywhere}).variable(), "KVIK_TOP_K");
+    EXPECT_EQ((Flag{.name = "-n", .settable = Settable::anywhere}).variable(), "KVIK_N");
+    EXPECT_EQ((Flag{.name = "-r", .settable = Settable::per_verb}).variable(), "");
+}
+
+TEST(Flags, a_switch_in_the_environment_is_true_or_false) {
+    Verb verb;
+    verb.variables["KVIK_IGNORE_EOS"] = "0";
+    ASSERT_TRUE(verb.parse({"m"}));
+    EXPECT_FALSE(verb.ignore_eos);
+    verb.variables["KVIK_IGNORE_EOS"] = "true";
+    ASSERT_TRUE(verb.parse({"m"}));
+    EXPECT_TRUE(verb.ignore_eos);
+    verb.variables["KVIK_IGNORE_EOS"] = "maybe";
+    EXPECT_EQ(verb.refusal({"m"}), "KVIK_IGNORE_EOS: 'maybe' is not one of true, false, 1, 0");
+}
+
+TEST(Flags, an_argument_says_false_where_a_file_says_true) {
+    Verb verb;
+    verb.file = "ignore-eos = true";
+    ASSERT_TRUE(verb.parse({"m", "--ignore-eos=false"}));
+    EXPECT_FALSE(verb.ignore_eos);
+    ASSERT_TRUE(verb.parse({"m"}));
+    EXPECT_TRUE(verb.ignore_eos);
+}
+
+TEST(Flags, arguments_beat_variables_beat_the_verb_s_table_beats_the_file_s_top) {
+    const auto top_k = [](std::vector<std::string> args, std::string variable, std::string file) {
+        Verb verb;
+        if (!variable.empty()) verb.variables["KVIK_TOP_K"] = variable;
+        verb.file = std::move(file);
+        EXPECT_TRUE(verb.parse(std::move(args)));
+        return verb.top_k;
+    };
+    const std::string file = "top-k = 1\n[chat]\ntop-k = 2\n[run]\ntop-k = 3\n";
+    EXPECT_EQ(top_k({"m", "--top-k", "5"}, "4", file), 5u);
+    EXPECT_EQ(top_k({"m"}, "4", file), 4u);
+    EXPECT_EQ(top_k({"m"}, "", file), 3u);
+    EXPECT_EQ(top_k({"m"}, "", "top-k = 1\n[chat]\ntop-k = 2\n"), 1u);
+    EXPECT_EQ(top_k({"m"}, "", ""), 7u);
+}
+
+TEST(Flags, what_is_beaten_is_not_read) {
+    Verb verb;
+    verb.file = "top-k = true\n[run]\ntop-k = 3\n";
+    EXPECT_TRUE(verb.parse({"m"}));
+    verb.file = "top-k = true\n";
+    EXPECT_TRUE(verb.parse({"m", "--top-k=1"}));
+    EXPECT_FALSE(verb.parse({"m"}));
+}
+
+TEST(Flags, a_file_sets_lists_and_numbers) {
+    Verb verb;
+    verb.file = "stop = ['a', 'b']\n[run]\nr = 5\n";
+    ASSERT_TRUE(verb.parse({"m"}));
+    EXPECT_EQ(verb.stop, (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(verb.runs, 5u);
+}
+
+TEST(Flags, a_bad_value_of_a_file_is_named_with_its_line) {
+    const auto refusal = [](std::string file) {
+        Verb verb;
+        verb.file = std::move(file);
+        return verb.refusal({"m"});
+    };
+    EXPECT_EQ(refusal("\ntop-k = 101"),
+              "c.toml:2: top-k: '101' is not a whole number from 0 to 100");
+    EXPECT_EQ(refusal("top-k = 1.0"), "c.toml:1: top-k: '1.0' is not a whole number from 0 to 100");
+    EXPECT_EQ(refusal("top-k = true"),
+              "c.toml:1: top-k: true and false are for switches, this needs K");
+    EXPECT_EQ(refusal("[run]\nignore-eos = 'yes'"),
+              "c.toml:2: ignore-eos: a switch is true or false");
+}
+
+TEST(Flags, what_is_an_argument_only_is_not_taken_from_elsewhere) {
+    Verb verb;
+    verb.variables["KVIK_JSON"] = "1";
+    verb.file = "json = true\nr = 5";
+    ASSERT_TRUE(verb.parse({"m"}));
+    EXPECT_FALSE(verb.json);
+    EXPECT_EQ(verb.runs, 3u);
+}
+
 TEST(Flags, help_is_asked_for_anywhere_and_shows_every_flag) {
     Verb verb;
-    EXPECT_EQ(verb.parse({"--temp", "1", "--help"}).value(), Parsed::help);
+    EXPECT_EQ(verb.parse({"--top-k", "1", "--help"}).value(), Parsed::help);
     const std::string help = verb.table().help();
-    for (const char* part : {"kvik run MODEL [PROMPT] [flags]", "--json", "--temp T", "--stop S",
+    for (const char* part : {"kvik run MODEL [PROMPT] [flags]", "--json", "--top-k K", "--stop S",
                              "threads [KVIK_THREADS]"})
         EXPECT_NE(help.find(part), std::string::npos) << part << " in\n" << help;
 }

@@ -15,9 +15,14 @@ namespace {
 
 constexpr WholeRange kIds = {0, INT32_MAX};
 
+bool is_json_list(std::string_view text) {
+    return text.substr(std::min(text.find_first_not_of(" \t"), text.size())).starts_with('[');
+}
+
 }  // namespace
 
 Result<std::vector<TokenId>> parse_id_words(std::string_view text) {
+    if (is_json_list(text)) return parse_json_ids(text, "the list");
     std::vector<TokenId> ids;
     while (true) {
         text.remove_prefix(std::min(text.find_first_not_of(", \t\r\n"), text.size()));
@@ -52,6 +57,8 @@ Result<std::vector<TokenId>> parse_ids(std::string_view text) {
         const std::string path(text.substr(1));
         KVIK_TRY(const std::string json, read_file(path));
         KVIK_TRY(ids, parse_json_ids(json, path));
+    } else if (is_json_list(text)) {
+        KVIK_TRY(ids, parse_json_ids(text, "the list"));
     } else {
         for (const std::string_view part : split(text, ',')) {
             KVIK_TRY(const uint64_t id, parse_whole(part, kIds));

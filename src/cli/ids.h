@@ -1,4 +1,4 @@
-// Ids: token ids given in place of text, `1,2,3` or `@file.json` (a JSON list of numbers).
+// Ids: token ids given in place of text, `1,2,3`, a JSON list `[1, 2, 3]`, or `@file.json` with one.
 //
 // Errors  not a list of whole numbers from 0 to 2^31 - 1, or empty: ErrorKind::usage naming the
 //         offender; a file that cannot be read: ErrorKind::file.
@@ -19,7 +19,7 @@ namespace kvik::cli {
 Result<std::vector<TokenId>> parse_ids(std::string_view text);
 // `what` names the list in errors.
 Result<std::vector<TokenId>> parse_json_ids(std::string_view json, std::string_view what);
-// Numbers apart by commas or white space; an empty text is an empty list.
+// A JSON list, or numbers apart by commas or white space; an empty text is an empty list.
 Result<std::vector<TokenId>> parse_id_words(std::string_view text);
 
 Setter into_ids(std::optional<std::vector<TokenId>>& target);

@@ -18,6 +18,13 @@ TEST(Ids, a_list_is_read_in_order) {
     EXPECT_EQ(parse_ids("2147483647").value(), Ids{2147483647});
 }
 
+TEST(Ids, what_tokenize_prints_as_json_is_taken_back) {
+    EXPECT_EQ(parse_ids("[1,2,3]").value(), (Ids{1, 2, 3}));
+    EXPECT_EQ(parse_id_words("[1, 2]\r").value(), (Ids{1, 2}));
+    EXPECT_FALSE(parse_ids("[1,2"));
+    EXPECT_FALSE(parse_ids("[]"));
+}
+
 TEST(Ids, what_is_not_an_id_is_refused_by_name) {
     for (const char* text : {"", "1,,2", "1,", "-1", "1.5", "2147483648", "x"}) {
         const auto ids = parse_ids(text);

@@ -31,14 +31,16 @@ constexpr Verb kVerbs[] = {
     {"template", "messages as the model's chat template writes them", render_template},
     {"score", "log-probability of every token of a text, perplexity", score},
     {"bench", "how fast a model runs here", bench},
+    {"doctor", "what this machine has, and what kvik makes of it", doctor},
 };
-constexpr std::array<std::string_view, 3> kLaterVerbs = {"serve", "lab", "doctor"};
+constexpr std::array<std::string_view, 2> kLaterVerbs = {"serve", "lab"};
 
 std::string overview() {
     std::string text = "kvik VERB ... : a language model on this machine\n\n";
     for (const Verb& verb : kVerbs) text += fmt::format("  {:<10}{}\n", verb.name, verb.summary);
     text +=
-        "\nkvik VERB --help lists a verb's flags; kvik --version. Flags beat KVIK_* variables.\n"
+        "\nkvik VERB --help lists a verb's flags; kvik --version.\n"
+        "Flags beat KVIK_* variables beat ~/.config/kvik/config.toml.\n"
         "Exit status: 0 done, 1 failed, 2 misuse, 3 file, 4 memory, 5 port, 6 not supported,\n"
         "7 prompt longer than the context, 130 Ctrl-C.\n";
     return text;
@@ -50,6 +52,20 @@ std::optional<std::string> from_process(const std::string& name) {
     return value;
 }
 
+std::vector<VerbKeys> known_keys() {
+    std::vector<VerbKeys> all;
+    const auto keep = [&all](const Flags& flags) { all.push_back(flags.keys()); };
+    for (const Verb& verb : kVerbs)
+        (void)verb.act({.args = {}, .environment = from_process, .inspect = keep});
+    return all;
+}
+
+Result<void> end_after(std::span<const std::string> args, size_t n_words) {
+    if (args.size() <= n_words) return {};
+    return fail(ErrorKind::usage,
+                fmt::format("unexpected argument '{}' after {}", args[n_words], args[n_words - 1]));
+}
+
 Result<int> dispatch(std::span<const std::string> args) {
     if (args.empty()) {
         note(overview());
@@ -57,20 +73,25 @@ Result<int> dispatch(std::span<const std::string> args) {
     }
     const std::string& word = args.front();
     if (word == "--version") {
+        KVIK_TRY_VOID(end_after(args, 1));
         KVIK_TRY_VOID(put("kvik " KVIK_VERSION "\n"));
         return 0;
     }
     if (word == "--help" || word == "-h" || (word == "help" && args.size() == 1)) {
+        KVIK_TRY_VOID(end_after(args, 1));
         KVIK_TRY_VOID(put(overview()));
         return 0;
     }
     if (word == "help") {
+        KVIK_TRY_VOID(end_after(args, 2));
         const std::array<std::string, 2> asked = {args[1], "--help"};
         return dispatch(asked);
     }
     std::vector<std::string> names;
     for (const Verb& verb : kVerbs) {
-        if (verb.name == word) return verb.act({args.subspan(1), from_process});
+        if (verb.name == word)
+            return verb.act(
+                {.args = args.subspan(1), .environment = from_process, .known_keys = known_keys});
         names.emplace_back(verb.name);
     }
     if (std::find(kLaterVerbs.begin(), kLaterVerbs.end(), word) != kLaterVerbs.end())

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 namespace kvik::cli {
 
 void add_model(Flags& flags, std::string& path) {
@@ -16,12 +14,12 @@ void add_engine_flags(Flags& flags, EngineOptions& engine) {
                .value = "N",
                .help = "tokens a conversation may have (default: the model's, at most 8192)",
                .set = into(engine.context, {1, INT32_MAX}),
-               .variable = "KVIK_CTX"});
+               .settable = Settable::anywhere});
     flags.add({.name = "--threads",
                .value = "N",
                .help = "threads (default: the cores of the CPU quota)",
                .set = into(engine.n_threads, {1, 1024}),
-               .variable = "KVIK_THREADS"});
+               .settable = Settable::anywhere});
     flags.add(
         {.name = "--kv",
          .value = "TYPE",
@@ -31,34 +29,34 @@ void add_engine_flags(Flags& flags, EngineOptions& engine) {
                  return fail(ErrorKind::unsupported, "q8 is not available in this version");
              return choose(engine.kv_type, {{"f16", KvType::f16}, {"f32", KvType::f32}})(text);
          },
-         .variable = "KVIK_KV"});
+         .settable = Settable::anywhere});
     flags.add({.name = "--cache-ram",
                .value = "SIZE",
                .help = "memory of all KV, such as 512M (default: 1G)",
                .set = into_bytes(engine.cache_bytes),
-               .variable = "KVIK_CACHE_RAM"});
+               .settable = Settable::anywhere});
     flags.add({.name = "--block",
                .value = "N",
                .help = "tokens in a block of KV: 16, 32 (default) or 64",
                .set = choose(engine.block_tokens, {{"16", 16}, {"32", 32}, {"64", 64}}),
-               .variable = "KVIK_BLOCK"});
+               .settable = Settable::anywhere});
     flags.add({.name = "--ubatch",
                .value = "N",
                .help = "most tokens of a prompt in one step (default: 512)",
                .set = into(engine.ubatch, {1, 8192}),
-               .variable = "KVIK_UBATCH"});
+               .settable = Settable::anywhere});
     flags.add({.name = "--isa",
                .value = "NAME",
                .help = "instruction set: scalar, avx2, avx512 (default: the CPU's best)",
                .set = into(engine.isa),
-               .variable = "KVIK_ISA"});
+               .settable = Settable::anywhere});
     flags.add({.name = "--act",
                .value = "TYPE",
                .help = "activations before a quantised matrix: int8 (default) or f32",
                .set = [&engine](std::string_view text) -> Result<void> {
                    return choose(engine.act, {{"int8", "int8"}, {"f32", "f32"}})(text);
                },
-               .variable = "KVIK_ACT"});
+               .settable = Settable::anywhere});
 }
 
 void add_cache_switch(Flags& flags, EngineOptions& engine) {
@@ -68,7 +66,8 @@ void add_cache_switch(Flags& flags, EngineOptions& engine) {
                .set = [&engine](std::string_view) -> Result<void> {
                    engine.cache = CachePolicy::off;
                    return {};
-               }});
+               },
+               .settable = Settable::anywhere});
 }
 
 void add_answer_flags(Flags& flags, AnswerOptions& answer) {
@@ -76,7 +75,8 @@ void add_answer_flags(Flags& flags, AnswerOptions& answer) {
     flags.add({.name = "-n",
                .value = "N",
                .help = "most tokens of an answer (default: until it ends or the context is full)",
-               .set = into(answer.max_new_tokens, {0, UINT32_MAX - 1})});
+               .set = into(answer.max_new_tokens, {0, UINT32_MAX - 1}),
+               .settable = Settable::anywhere});
     flags.add({.name = "--stop",
                .value = "TEXT",
                .help = "ends the answer before this text; up to 16 times",
@@ -87,46 +87,65 @@ void add_answer_flags(Flags& flags, AnswerOptions& answer) {
                    answer.stop.emplace_back(text);
                    return {};
                },
+               .settable = Settable::anywhere,
                .times = Times::many});
     flags.add({.name = "--ignore-eos",
                .help = "end tokens do not end the answer",
                .set = [&answer](std::string_view) -> Result<void> {
                    answer.end_tokens = EndTokens::ignore;
                    return {};
-               }});
+               },
+               .settable = Settable::anywhere});
+}
+
+// What the engine would refuse is refused here, by the same rule.
+static Setter into_sampling(SamplingParams& sampling, float SamplingParams::*field) {
+    return [&sampling, field](std::string_view text) -> Result<void> {
+        SamplingParams changed = sampling;
+        KVIK_TRY(changed.*field, parse_float(text));
+        KVIK_TRY_VOID(validate(changed));
+        sampling.*field = changed.*field;
+        return {};
+    };
 }
 
 void add_sampling_flags(Flags& flags, SamplingParams& sampling) {
-    const auto real = [&](const char* name, const char* value, float& target, RealRange range,
+    const auto real = [&](const char* name, const char* value, float SamplingParams::*field,
                           const char* help) {
-        flags.add({.name = name, .value = value, .help = help, .set = into(target, range)});
+        flags.add({.name = name,
+                   .value = value,
+                   .help = help,
+                   .set = into_sampling(sampling, field),
+                   .settable = Settable::anywhere});
     };
     flags.heading("Sampling, in this order");
-    real("--repeat-penalty", "X", sampling.repeat_penalty, {0.01, 100},
+    real("--repeat-penalty", "X", &SamplingParams::repeat_penalty,
          "divides the logits of tokens seen (default: 1, off)");
-    real("--presence-penalty", "X", sampling.presence_penalty, {-100, 100},
+    real("--presence-penalty", "X", &SamplingParams::presence_penalty,
          "subtracted from the logits of tokens seen (default: 0)");
-    real("--frequency-penalty", "X", sampling.frequency_penalty, {-100, 100},
+    real("--frequency-penalty", "X", &SamplingParams::frequency_penalty,
          "subtracted for each time seen (default: 0)");
-    flags.add(
-        {.name = "--logit-bias",
-         .value = "ID:B,...",
-         .help = "added to the logits of tokens; -inf forbids one",
-         .set = [&sampling](std::string_view text) { return set_logit_bias(text, sampling); }});
-    real("--temp", "T", sampling.temperature, {0, 100},
+    flags.add({.name = "--logit-bias",
+               .value = "ID:B,...",
+               .help = "added to the logits of tokens; -inf forbids one",
+               .set = [&sampling](std::string_view text) { return set_logit_bias(text, sampling); },
+               .settable = Settable::anywhere});
+    real("--temp", "T", &SamplingParams::temperature,
          "temperature; 0 takes the likeliest (default: 0.7)");
     flags.add({.name = "--top-k",
                .value = "N",
                .help = "only the N likeliest tokens (default: 0, off)",
-               .set = into(sampling.top_k, {0, INT32_MAX})});
-    real("--top-p", "P", sampling.top_p, {1e-6, 1},
+               .set = into(sampling.top_k, {0, INT32_MAX}),
+               .settable = Settable::anywhere});
+    real("--top-p", "P", &SamplingParams::top_p,
          "only the likeliest tokens that make up P (default: 1, off)");
-    real("--min-p", "P", sampling.min_p, {0, 1},
+    real("--min-p", "P", &SamplingParams::min_p,
          "only tokens with P of the likeliest one's probability (default: 0.05)");
     flags.add({.name = "--seed",
                .value = "N",
                .help = "of the noise; the same seed gives the same answer (default: 0)",
-               .set = into(sampling.seed, {0, UINT64_MAX})});
+               .set = into(sampling.seed, {0, UINT64_MAX}),
+               .settable = Settable::anywhere});
 }
 
 void add_draft_flag(Flags& flags) {
@@ -139,7 +158,8 @@ void add_draft_flag(Flags& flags) {
                    return fail(
                        ErrorKind::unsupported,
                        fmt::format("'{}' is not available in this version, only none is", text));
-               }});
+               },
+               .settable = Settable::anywhere});
 }
 
 Result<void> set_logit_bias(std::string_view text, SamplingParams& sampling) {
@@ -149,10 +169,13 @@ Result<void> set_logit_bias(std::string_view text, SamplingParams& sampling) {
         if (colon == std::string_view::npos)
             return fail(ErrorKind::usage, fmt::format("'{}' is not ID:BIAS", part));
         KVIK_TRY(const uint64_t id, parse_whole(part.substr(0, colon), {0, INT32_MAX}));
-        KVIK_TRY(const double bias, parse_real(part.substr(colon + 1), {-INFINITY, 1000}));
-        biases.emplace_back(static_cast<TokenId>(id), static_cast<float>(bias));
+        KVIK_TRY(const float bias, parse_float(part.substr(colon + 1)));
+        biases.emplace_back(static_cast<TokenId>(id), bias);
     }
-    sampling.logit_bias = std::move(biases);
+    SamplingParams changed = sampling;
+    changed.logit_bias = std::move(biases);
+    KVIK_TRY_VOID(validate(changed));
+    sampling.logit_bias = std::move(changed.logit_bias);
     return {};
 }
 

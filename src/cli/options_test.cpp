@@ -56,10 +56,22 @@ TEST(Options, what_the_engine_lacks_is_unsupported_not_misuse) {
 
 TEST(Options, values_out_of_range_are_refused) {
     for (const char* arg :
-         {"--temp=-0.1", "--temp=nan", "--top-p=0", "--top-p=1.1", "--min-p=1.1",
-          "--repeat-penalty=0", "--ctx=0", "--threads=0", "--ubatch=0", "--block=17",
+         {"--temp=-0.1", "--temp=nan", "--temp=0.0005", "--temp=1e-60", "--top-p=1.1",
+          "--min-p=1.1", "--repeat-penalty=0", "--ctx=0", "--threads=0", "--ubatch=0", "--block=17",
           "--cache-ram=0", "-n=4294967295", "--stop=", "--act=int4"})
         EXPECT_FALSE(Options().parse({arg})) << arg;
+}
+
+TEST(Options, a_number_is_refused_as_the_engine_would_refuse_it) {
+    SamplingParams params;
+    params.temperature = 0.0005f;
+    EXPECT_EQ(Options().parse({"--temp", "0.0005"}).error().message,
+              "--temp: " + validate(params, 10).error().message);
+    params = {};
+    params.logit_bias = {{5, 20000.0f}};
+    EXPECT_EQ(Options().parse({"--logit-bias", "5:20000"}).error().message,
+              "--logit-bias: " + validate(params, 10).error().message);
+    EXPECT_TRUE(Options().parse({"--logit-bias", "5:-10000"}));
 }
 
 TEST(Options, a_logit_bias_is_a_list_of_pairs) {

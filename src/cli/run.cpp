@@ -33,13 +33,14 @@ Flags run_flags(RunOptions& options) {
     flags.add({.name = "--system",
                .value = "TEXT",
                .help = "system message",
-               .set = into(options.system)});
+               .set = into(options.system),
+               .settable = Settable::anywhere});
     flags.add({.name = "--raw",
                .help = "no chat template; special tokens written in the prompt are recognised",
                .set = turn_on(options.raw)});
     flags.add({.name = "--ids",
                .value = "IDS",
-               .help = "the prompt as token ids: 1,2,3 or @file.json",
+               .help = "the prompt as token ids: 1,2,3, [1,2,3] or @file.json",
                .set = into_ids(options.ids)});
     add_answer_flags(flags, options.answer);
     add_sampling_flags(flags, options.sampling);
@@ -159,7 +160,7 @@ Result<int> run(const Call& call) {
              }));
     if (options.json) {
         KVIK_TRY_VOID(put(to_line(describe(reply, prompt, *engine, options))));
-    } else if (!reply.text.ends_with('\n')) {
+    } else if (!reply.text.empty() && !reply.text.ends_with('\n')) {
         KVIK_TRY_VOID(put("\n"));
     }
     return reply.summary.reason == FinishReason::cancelled ? static_cast<int>(ErrorKind::cancelled)

@@ -34,7 +34,7 @@ Flags score_flags(ScoreOptions& options) {
                .set = into(options.file)});
     flags.add({.name = "--ids",
                .value = "IDS",
-               .help = "token ids: 1,2,3 or @file.json",
+               .help = "token ids: 1,2,3, [1,2,3] or @file.json",
                .set = into_ids(options.ids)});
     add_engine_flags(flags, options.engine);
     flags.heading("Output");

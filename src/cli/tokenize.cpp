@@ -27,7 +27,7 @@ Flags tokenize_flags(TokenizeOptions& options) {
                .help = "this text instead of the lines of stdin",
                .set = into(options.text)});
     flags.add({.name = "--decode",
-               .help = "the other way: lines of ids in, texts out",
+               .help = "the other way: lines of ids in (JSON lists or not), texts out",
                .set = turn_on(options.decode)});
     flags.add({.name = "--special",
                .help = "special tokens written in a text are recognised",

@@ -30,11 +30,9 @@ Result<uint64_t> parse_whole(std::string_view text, WholeRange range) {
     return *value;
 }
 
-Result<double> parse_real(std::string_view text, RealRange range) {
-    const auto value = whole_text<double>(text);
-    if (!value || !(*value >= range.min && *value <= range.max))
-        return fail(ErrorKind::usage,
-                    fmt::format("'{}' is not a number from {} to {}", text, range.min, range.max));
+Result<float> parse_float(std::string_view text) {
+    const auto value = whole_text<float>(text);
+    if (!value) return fail(ErrorKind::usage, fmt::format("'{}' is not a number", text));
     return *value;
 }
 
@@ -92,14 +90,6 @@ Setter into(uint32_t& target, WholeRange range) {
 Setter into(uint64_t& target, WholeRange range) {
     return [&target, range](std::string_view text) -> Result<void> {
         KVIK_TRY(target, parse_whole(text, range));
-        return {};
-    };
-}
-
-Setter into(float& target, RealRange range) {
-    return [&target, range](std::string_view text) -> Result<void> {
-        KVIK_TRY(const double value, parse_real(text, range));
-        target = static_cast<float>(value);
         return {};
     };
 }

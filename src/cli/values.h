@@ -22,13 +22,9 @@ struct WholeRange {
     uint64_t min = 0;
     uint64_t max = UINT32_MAX;
 };
-struct RealRange {
-    double min = 0;
-    double max = 0;
-};
 
 Result<uint64_t> parse_whole(std::string_view text, WholeRange range);
-Result<double> parse_real(std::string_view text, RealRange range);
+Result<float> parse_float(std::string_view text);  // any number, -inf too
 // Bytes: 123, 64K, 512M, 1G or 1.5G (powers of 1024).
 Result<uint64_t> parse_bytes(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);
@@ -40,7 +36,6 @@ Setter into(std::string& target);
 Setter into(std::optional<std::string>& target);
 Setter into(uint32_t& target, WholeRange range);
 Setter into(uint64_t& target, WholeRange range);
-Setter into(float& target, RealRange range);
 Setter into(std::vector<uint32_t>& target, WholeRange range);  // "1,2,4"
 Setter into_bytes(uint64_t& target);
 Setter append_to(std::vector<std::string>& target);

@@ -3,9 +3,11 @@
 // Errors  an Error's kind is the exit code; main prints it. A verb returns an exit code otherwise.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/flags.h"
@@ -15,6 +17,10 @@ namespace kvik::cli {
 struct Call {
     std::span<const std::string> args;  // after the verb
     Environment environment;
+    // What a configuration file may set: the keys of every verb.
+    std::function<std::vector<VerbKeys>()> known_keys = {};
+    // Set: the verb is only asked for its flags. begin() gives them and ends it.
+    std::function<void(const Flags&)> inspect = {};
 };
 
 Result<int> run(const Call& call);
@@ -24,8 +30,12 @@ Result<int> tokenize(const Call& call);
 Result<int> render_template(const Call& call);
 Result<int> score(const Call& call);
 Result<int> bench(const Call& call);
+Result<int> doctor(const Call& call);
 
-// Parses the call. A value: it asked for help, which has been shown; exit with it.
+void add_config_flags(Flags& flags, ConfigChoice& choice);
+
+// Parses the call, reads the configuration file and sets what it says. Comes first in every verb.
+// A value: the call asked for help, which has been shown; exit with it.
 Result<std::optional<int>> begin(const Flags& flags, const Call& call);
 
 }  // namespace kvik::cli

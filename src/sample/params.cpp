@@ -27,7 +27,7 @@ constexpr Range kBias = {-10000.0f, 10000.0f};
 
 }  // namespace
 
-Result<void> validate(const SamplingParams& params, uint32_t vocab_size) {
+Result<void> validate(const SamplingParams& params) {
     const float t = params.temperature;
     if (t != 0.0f && !(t >= kTemperature.low && t <= kTemperature.high))
         return fail(ErrorKind::usage,
@@ -38,19 +38,25 @@ Result<void> validate(const SamplingParams& params, uint32_t vocab_size) {
     KVIK_TRY_VOID(in_range("repeat_penalty", params.repeat_penalty, kRepeat));
     KVIK_TRY_VOID(in_range("presence_penalty", params.presence_penalty, kPenalty));
     KVIK_TRY_VOID(in_range("frequency_penalty", params.frequency_penalty, kPenalty));
+    for (const auto& [id, bias] : params.logit_bias) {
+        if (bias == -std::numeric_limits<float>::infinity()) continue;
+        KVIK_TRY_VOID(in_range(fmt::format("logit_bias of token {}", id), bias, kBias));
+    }
+    return {};
+}
+
+Result<void> validate(const SamplingParams& params, uint32_t vocab_size) {
+    KVIK_TRY_VOID(validate(params));
     if (params.logit_bias.size() > vocab_size)
         return fail(ErrorKind::usage,
                     fmt::format("logit_bias has {} entries, the vocabulary {} tokens: give each "
                                 "token one bias",
                                 params.logit_bias.size(), vocab_size));
-    for (const auto& [id, bias] : params.logit_bias) {
+    for (const auto& [id, bias] : params.logit_bias)
         if (id < 0 || static_cast<uint32_t>(id) >= vocab_size)
             return fail(ErrorKind::usage,
                         fmt::format("logit_bias names token {}: ids go from 0 to {}", id,
                                     int64_t{vocab_size} - 1));
-        if (bias == -std::numeric_limits<float>::infinity()) continue;
-        KVIK_TRY_VOID(in_range(fmt::format("logit_bias of token {}", id), bias, kBias));
-    }
     return {};
 }
 

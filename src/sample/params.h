@@ -26,6 +26,7 @@ struct SamplingParams {
     uint32_t sample_index = 0;  // keeps n > 1 answers of one seed apart
 };
 
-Result<void> validate(const SamplingParams& params, uint32_t vocab_size);
+Result<void> validate(const SamplingParams& params);  // the numbers, whatever the model
+Result<void> validate(const SamplingParams& params, uint32_t vocab_size);  // and the biased ids
 
 }  // namespace kvik

@@ -27,7 +27,8 @@ def call(*arguments, stdin="", env=None):
 
 def environment(more=None):
     clean = {k: v for k, v in os.environ.items() if not k.startswith("KVIK_")}
-    return {**clean, "NO_COLOR": "1", **(more or {})}
+    # No configuration file of whoever runs the tests.
+    return {**clean, "NO_COLOR": "1", "XDG_CONFIG_HOME": "/nowhere", **(more or {})}
 
 
 def kvik(*arguments, stdin="", env=None):

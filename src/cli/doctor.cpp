@@ -1,0 +1,105 @@
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "cli/doctor_report.h"
+#include "cli/options.h"
+#include "cli/terminal.h"
+#include "cli/verbs.h"
+#include "engine/settings.h"
+#include "kernels/select.h"
+
+namespace kvik::cli {
+namespace {
+
+uint32_t columns_of_stdout() {
+    winsize size{};
+    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+    return std::min<uint32_t>(size.ws_col, 100);
+}
+
+// The variables that are set, of all that some verb reads.
+std::vector<std::string> variables_set(const Call& call) {
+    std::vector<std::string> found;
+    for (const VerbKeys& verb : call.known_keys())
+        for (const VerbKeys::Key& key : verb.keys) {
+            const std::string name =
+                Flag{.name = "--" + key.name, .settable = key.settable}.variable();
+            const auto value = name.empty() ? std::nullopt : call.environment(name);
+            if (!value || value->empty()) continue;
+            found.push_back(name + "=" + *value);
+        }
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    return found;
+}
+
+// A configuration file in error is a finding here, where it ends any other verb.
+Result<Parsed> parse(const Flags& flags, const Call& call, const ConfigChoice& choice,
+                     ConfigFiles& files) {
+    files.config = own_config_file(call.environment).value_or("");
+    files.state = own_state_folder(call.environment).value_or("");
+    std::optional<Error> broken;
+    const auto read = [&]() -> Result<Settings> {
+        if (choice.file) files.config = *choice.file;
+        auto settings = read_settings(choice, call.environment);
+        if (settings) files.config_found = !settings->file.empty();
+        const auto checked =
+            settings ? check_settings(*settings, call.known_keys()) : Result<void>();
+        if (!settings) broken = settings.error();
+        if (!checked) broken = checked.error();
+        if (broken) return Settings();
+        return settings;
+    };
+    auto parsed = flags.parse(call.args, call.environment, read);
+    if (broken) files.config_error = broken->message;
+    return parsed;
+}
+
+Result<Choices> make_choices(const EngineOptions& engine) {
+    KVIK_TRY(const KernelTable* kernels, select_kernels(engine.isa));
+    return Choices{.isa = kernels->name,
+                   .act = engine.act.value_or(std::string(kDefaultAct)),
+                   .kv = std::string(kv_type_name(engine.kv_type)),
+                   .n_threads = engine.n_threads > 0 ? engine.n_threads : usable_cores(),
+                   .cache_bytes = engine.cache_bytes,
+                   .context = engine.context > 0
+                                  ? fmt::format("{} tokens", engine.context)
+                                  : fmt::format("the model's, at most {} tokens", kDefaultContext)};
+}
+
+}  // namespace
+
+Result<int> doctor(const Call& call) {
+    EngineOptions engine;
+    ConfigChoice choice;
+    bool json = false;
+    Flags flags("doctor", "What this machine has, how fast it is, and what kvik makes of it.");
+    flags.add({.name = "--json", .help = "one JSON object", .set = turn_on(json)});
+    add_engine_flags(flags, engine);
+    if (call.inspect) {
+        call.inspect(flags);
+        return 0;
+    }
+    add_config_flags(flags, choice);
+    Diagnosis diagnosis;
+    KVIK_TRY(const Parsed parsed, parse(flags, call, choice, diagnosis.files));
+    if (parsed == Parsed::help) {
+        KVIK_TRY_VOID(put(flags.help()));
+        return 0;
+    }
+    KVIK_TRY(diagnosis.choices, make_choices(engine));
+    diagnosis.files.variables = variables_set(call);
+    diagnosis.machine = look_at_machine();
+    KVIK_TRY(const KernelTable* kernels, select_kernels(engine.isa));
+    KVIK_TRY(const auto pool, ThreadPool::create(diagnosis.choices.n_threads));
+    const uint64_t spare = std::max<uint64_t>(diagnosis.machine.available_bytes / 8, 1 << 20);
+    KVIK_TRY(diagnosis.ceilings, measure_ceilings(*kernels, *pool, std::min(kReadBuffer, spare)));
+    KVIK_TRY_VOID(put(json ? diagnosis_as_json(diagnosis)
+                           : diagnosis_as_text(diagnosis, columns_of_stdout())));
+    return 0;
+}
+
+}  // namespace kvik::cli
