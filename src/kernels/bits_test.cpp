@@ -232,6 +232,21 @@ TEST_P(Bits, rows_alike_at_every_length) {
     }
 }
 
+TEST_P(Bits, turns_heads_alike_in_both_layouts) {
+    for (const uint32_t n_dims : {2u, 6u, 16u, 30u, 32u, 64u, 80u, 128u, 256u}) {
+        const std::vector<float> row = random_floats(rng, n_dims);
+        const std::vector<float> head = random_floats(rng, n_dims + 16);
+        for (const auto rope : {&KernelTable::rope_adjacent, &KernelTable::rope_halves}) {
+            std::vector<float> a = head, b = head;
+            (scalar.*rope)(row.data(), n_dims, a.data());
+            (fast.*rope)(row.data(), n_dims, b.data());
+            EXPECT_TRUE(same_bits(a, b)) << n_dims;
+            EXPECT_FALSE(same_bits(a, head)) << n_dims;
+            for (uint32_t i = n_dims; i < head.size(); ++i) EXPECT_EQ(b[i], head[i]) << n_dims;
+        }
+    }
+}
+
 // What a norm returns is how a step learns of a value that is none.
 TEST_P(Bits, norms_report_what_is_not_finite) {
     const float infinity = std::numeric_limits<float>::infinity();

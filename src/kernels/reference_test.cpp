@@ -169,6 +169,19 @@ TEST(Reference, layer_norm_has_mean_and_variance_of_its_own) {
     }
 }
 
+TEST(Reference, rope_turns_pairs_by_the_row_s_angles) {
+    // 90 and 180 degrees: (x, y) becomes (-y, x) and (-x, -y).
+    const float row[] = {0, -1, 1, 0};
+    float adjacent[] = {1, 2, 3, 4, 5}, halves[] = {1, 2, 3, 4, 5};
+    kScalarKernels.rope_adjacent(row, 4, adjacent);
+    kScalarKernels.rope_halves(row, 4, halves);
+    const float want_adjacent[] = {-2, 1, -3, -4, 5}, want_halves[] = {-3, -2, 1, -4, 5};
+    for (int i = 0; i < 5; ++i) {
+        EXPECT_EQ(adjacent[i], want_adjacent[i]);
+        EXPECT_EQ(halves[i], want_halves[i]);
+    }
+}
+
 // f32 against f64: a chain of n fused steps errs by at most n half-ulps of its partial sums; with
 // 256 tokens and values of order 1, 2e-5 is ten times that.
 TEST(Reference, attention_is_softmax_of_scaled_scores_times_values) {

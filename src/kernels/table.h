@@ -144,6 +144,10 @@ struct KernelTable {
     // R6: out = gelu(gate) * up, gelu in its tanh form.
     void (*gelu_mul)(const float* gate, const float* up, uint32_t n, float* out);
     void (*gelu)(const float* x, uint32_t n, float* out);
+    // R6: turns the first n_dims of a head in place, pairs (2i, 2i + 1) or (i, i + n_dims / 2).
+    // row: n_dims / 2 cosines, then as many sines.
+    void (*rope_adjacent)(const float* row, uint32_t n_dims, float* head);
+    void (*rope_halves)(const float* row, uint32_t n_dims, float* head);
     // f32 -> f16, clamped to +-65504.
     void (*to_half)(const float* x, uint32_t n, uint16_t* out);
     void (*attend_f16)(const AttentionChunk& chunk);

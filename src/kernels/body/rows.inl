@@ -175,6 +175,36 @@ void gelu(const float* x, uint32_t n, float* out) {
     for (uint32_t j = i; j < n; ++j) out[j] = rest[j - i];
 }
 
+void turn(float cosine, float sine, float* a, float* b) {
+    const float x0 = *a, x1 = *b;
+    *a = x0 * cosine - x1 * sine;
+    *b = x0 * sine + x1 * cosine;
+}
+
+void rope_adjacent(const float* row, uint32_t n_dims, float* head) {
+    const uint32_t half = n_dims / 2;
+    uint32_t i = 0;
+    for (; i + Simd::kLanes / 2 <= half; i += Simd::kLanes / 2) {
+        const Simd::F x = Simd::load(head + 2 * i);
+        Simd::store(head + 2 * i, Simd::sub_add(Simd::mul(x, Simd::load_twice(row + i)),
+                                                Simd::mul(Simd::swap_pairs(x),
+                                                          Simd::load_twice(row + half + i))));
+    }
+    for (; i < half; ++i) turn(row[i], row[half + i], head + 2 * i, head + 2 * i + 1);
+}
+
+void rope_halves(const float* row, uint32_t n_dims, float* head) {
+    const uint32_t half = n_dims / 2;
+    uint32_t i = 0;
+    for (; i + Simd::kLanes <= half; i += Simd::kLanes) {
+        const Simd::F x0 = Simd::load(head + i), x1 = Simd::load(head + half + i);
+        const Simd::F cosine = Simd::load(row + i), sine = Simd::load(row + half + i);
+        Simd::store(head + i, Simd::sub(Simd::mul(x0, cosine), Simd::mul(x1, sine)));
+        Simd::store(head + half + i, Simd::add(Simd::mul(x0, sine), Simd::mul(x1, cosine)));
+    }
+    for (; i < half; ++i) turn(row[i], row[half + i], head + i, head + half + i);
+}
+
 void to_half(const float* x, uint32_t n, uint16_t* out) {
     const Simd::F top = Simd::set(numerics::kHalfMax), bottom = Simd::set(-numerics::kHalfMax);
     uint32_t i = 0;

@@ -80,6 +80,26 @@ void gelu(const float* x, uint32_t n, float* out) noexcept {
     for (uint32_t i = 0; i < n; ++i) out[i] = spec_gelu(x[i]);
 }
 
+namespace {
+
+void turn(float cosine, float sine, float& a, float& b) noexcept {
+    const float x0 = a, x1 = b;
+    a = x0 * cosine - x1 * sine;
+    b = x0 * sine + x1 * cosine;
+}
+
+}  // namespace
+
+void rope_adjacent(const float* row, uint32_t n_dims, float* head) noexcept {
+    const uint32_t half = n_dims / 2;
+    for (uint32_t i = 0; i < half; ++i) turn(row[i], row[half + i], head[2 * i], head[2 * i + 1]);
+}
+
+void rope_halves(const float* row, uint32_t n_dims, float* head) noexcept {
+    const uint32_t half = n_dims / 2;
+    for (uint32_t i = 0; i < half; ++i) turn(row[i], row[half + i], head[i], head[half + i]);
+}
+
 void to_half(const float* x, uint32_t n, uint16_t* out) noexcept {
     for (uint32_t i = 0; i < n; ++i) {
         const float v = x[i] > numerics::kHalfMax    ? numerics::kHalfMax

@@ -13,6 +13,8 @@ float layer_norm(const float* x, const float* w, const float* b, float eps, uint
 void silu_mul(const float* gate, const float* up, uint32_t n, float* out) noexcept;
 void gelu_mul(const float* gate, const float* up, uint32_t n, float* out) noexcept;
 void gelu(const float* x, uint32_t n, float* out) noexcept;
+void rope_adjacent(const float* row, uint32_t n_dims, float* head) noexcept;
+void rope_halves(const float* row, uint32_t n_dims, float* head) noexcept;
 void to_half(const float* x, uint32_t n, uint16_t* out) noexcept;
 
 }  // namespace kvik::reference

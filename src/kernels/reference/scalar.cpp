@@ -217,6 +217,8 @@ constinit const KernelTable kScalarKernels = {
     reference::silu_mul,
     reference::gelu_mul,
     reference::gelu,
+    reference::rope_adjacent,
+    reference::rope_halves,
     reference::to_half,
     attend<uint16_t>,
     attend<float>,

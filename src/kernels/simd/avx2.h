@@ -37,6 +37,15 @@ struct Simd {
     static void store_half(void* p, F v) {
         _mm_storeu_si128(static_cast<__m128i*>(p), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
     }
+    // p[i / 2] in lane i.
+    static F load_twice(const float* p) {
+        const __m256i half = _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3);
+        return _mm256_permutevar8x32_ps(_mm256_castps128_ps256(_mm_loadu_ps(p)), half);
+    }
+    static F swap_pairs(F v) { return _mm256_permute_ps(v, 0xb1); }
+    static F sub_add(F a, F b) {  // a - b in even lanes, a + b in odd ones
+        return _mm256_addsub_ps(a, b);
+    }
     static F add(F a, F b) { return _mm256_add_ps(a, b); }
     static F sub(F a, F b) { return _mm256_sub_ps(a, b); }
     static F mul(F a, F b) { return _mm256_mul_ps(a, b); }

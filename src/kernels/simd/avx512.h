@@ -38,6 +38,15 @@ struct Simd {
         _mm256_storeu_si256(static_cast<__m256i*>(p),
                             _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
     }
+    // p[i / 2] in lane i.
+    static F load_twice(const float* p) {
+        const __m512i half = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+        return _mm512_permutexvar_ps(half, _mm512_castps256_ps512(_mm256_loadu_ps(p)));
+    }
+    static F swap_pairs(F v) { return _mm512_permute_ps(v, 0xb1); }
+    static F sub_add(F a, F b) {  // a - b in even lanes, a + b in odd ones
+        return _mm512_mask_sub_ps(_mm512_add_ps(a, b), 0x5555, a, b);
+    }
     static F add(F a, F b) { return _mm512_add_ps(a, b); }
     static F sub(F a, F b) { return _mm512_sub_ps(a, b); }
     static F mul(F a, F b) { return _mm512_mul_ps(a, b); }
