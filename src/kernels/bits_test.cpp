@@ -195,6 +195,14 @@ TEST_P(Bits, decode_and_f32_matmul_alike) {
             scalar.matmul_f32(a.data(), k, x.data(), n, n, {y.data(), 16});
             fast.matmul_f32(a.data(), k, x.data(), n, n, {z.data(), 16});
             EXPECT_TRUE(same_bits(y, z)) << "k " << k << " n " << n;
+            for (const KernelTable* kernels : {&scalar, &fast}) {
+                const auto direct = kernels->types[static_cast<size_t>(type)].matmul_floats;
+                EXPECT_EQ(direct != nullptr, tile_traits(type).group == 1);
+                if (!direct) continue;
+                std::vector<float> d(n * 16);
+                direct(w.matrix.data, k, x.data(), n, n, {d.data(), 16});
+                EXPECT_TRUE(same_bits(y, d)) << "k " << k << " n " << n;
+            }
         }
     }
 }

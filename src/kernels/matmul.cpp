@@ -27,10 +27,10 @@ void TilePair::prepare(Half& half, uint32_t index) {
     const TileKernels& kernels = kernels_of(kernels_, matrix);
     const ActForms form = act_forms(act_, matrix);
     if (form.floats) {
+        if (kernels.matmul_floats) return;
         float* decoded = scratch_.decoded + uint64_t{index} * x_.k() * kTileRows;
-        if (matrix.type != TileType::f32) kernels.decode(tile, matrix.n_groups(), decoded);
-        half.decoded =
-            matrix.type == TileType::f32 ? reinterpret_cast<const float*>(tile) : decoded;
+        kernels.decode(tile, matrix.n_groups(), decoded);
+        half.decoded = decoded;
         return;
     }
     if (x_.n_panels() <= kDirectPanels) return;
@@ -68,7 +68,9 @@ void TilePair::run_half(const Half& half, uint32_t panel, float* out) const {
     const TileOut to = {out, kSinkStride};
     const TileKernels& kernels = kernels_of(kernels_, matrix);
     const uint8_t* tile = matrix.tile(half.ref.tile);
-    if (half.decoded) {
+    if (kernels.matmul_floats) {
+        kernels.matmul_floats(tile, x_.k(), x_.float_panel(panel), n, n, to);
+    } else if (half.decoded) {
         kernels_.matmul_f32(half.decoded, x_.k(), x_.float_panel(panel), n, n, to);
     } else if (half.unpacked) {
         const TileTraits& traits = tile_traits(matrix.type);

@@ -96,6 +96,10 @@ struct TileKernels {
     void (*super_matmul)(const uint8_t* tile, uint32_t n_groups, SuperPanel panel, uint32_t c0,
                          uint32_t n, TileOut out);
     void (*super_unpack)(const uint8_t* tile, uint32_t n_groups, UnpackedSuperGroup* groups);
+    // R3: weights straight from the tile times f32 columns x[i * stride + c], i < k. Null but for
+    // f32, f16 and bf16.
+    void (*matmul_floats)(const uint8_t* tile, uint32_t k, const float* x, uint32_t stride,
+                          uint32_t n, TileOut out);
 };
 
 // One chunk of attention (R5) for query rows that share a kv head. All ranges are within the chunk.
@@ -127,7 +131,7 @@ struct KernelTable {
     // n columns from one unpacked tile of a K type. Null where nothing unpacks.
     void (*super_matmul_unpacked)(TileType type, const UnpackedSuperGroup* tile, uint32_t n_groups,
                                   SuperPanel panel, uint32_t c0, uint32_t n, TileOut out);
-    // R3: [k][16] f32 weights times f32 columns x[k * stride + c].
+    // R3: decoded weights, [k][16] f32, times f32 columns x[i * stride + c].
     void (*matmul_f32)(const float* tile, uint32_t k, const float* x, uint32_t stride, uint32_t n,
                        TileOut out);
     // R2: one row into column c of a panel. Returns 0 if a value is NaN or infinite.

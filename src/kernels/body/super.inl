@@ -265,9 +265,9 @@ void super_decode(const uint8_t* tile, uint32_t n_groups, float* out) {
 template <class W>
 constexpr TileKernels super_kernels_of() {
     if constexpr (Simd::kUnpackSuper)
-        return {nullptr, nullptr, super_decode<W>, super_matmul<W>, super_unpack<W>};
+        return {nullptr, nullptr, super_decode<W>, super_matmul<W>, super_unpack<W>, nullptr};
     else
-        return {nullptr, nullptr, super_decode<W>, super_matmul<W>, nullptr};
+        return {nullptr, nullptr, super_decode<W>, super_matmul<W>, nullptr, nullptr};
 }
 
 int super_quantize(const float* x, uint32_t n_groups, SuperPanel panel, uint32_t c) {

@@ -1,9 +1,9 @@
 // The rows of a KernelTable, in the order of table.h; the first line is its name.
 // clang-format off
 KVIK_ISA_NAME,
-{{nullptr, nullptr, decode_f32, nullptr, nullptr},
- {nullptr, nullptr, decode_f16, nullptr, nullptr},
- {nullptr, nullptr, decode_bf16, nullptr, nullptr},
+{{nullptr, nullptr, decode_f32, nullptr, nullptr, matmul_floats<float>},
+ {nullptr, nullptr, decode_f16, nullptr, nullptr, matmul_floats<Half>},
+ {nullptr, nullptr, decode_bf16, nullptr, nullptr, matmul_floats<Bfloat>},
  kernels_of<Q4_0>(),
  kernels_of<Q4_1>(),
  kernels_of<Q5_0>(),

@@ -79,7 +79,7 @@ void decode(const uint8_t* tile, uint32_t n_groups, float* out) noexcept {
 
 template <class W>
 constexpr TileKernels kernels_of() {
-    return {matmul<W>, unpack<W>, decode<W>, nullptr, nullptr};
+    return {matmul<W>, unpack<W>, decode<W>, nullptr, nullptr, nullptr};
 }
 
 void decode_f32(const uint8_t* tile, uint32_t n_groups, float* out) noexcept {
@@ -118,15 +118,25 @@ void matmul_unpacked(const UnpackedGroup* a, const UnpackedGroup* b, uint32_t n_
     }
 }
 
+// R3 over weights [k][16] that `decode` makes f32, four bytes a value or two.
+template <void (*kDecode)(const uint8_t*, uint32_t, float*), uint32_t kBytes>
+void matmul_floats(const uint8_t* tile, uint32_t k, const float* x, uint32_t stride, uint32_t n,
+                   TileOut out) noexcept {
+    float acc[kPanelCols][kTileRows] = {};
+    for (uint32_t i = 0; i < k; ++i) {
+        float w[kTileRows];
+        kDecode(tile + uint64_t{i} * kTileRows * kBytes, 1, w);
+        for (uint32_t c = 0; c < n; ++c)
+            for (uint32_t r = 0; r < kTileRows; ++r)
+                acc[c][r] = std::fmaf(w[r], x[uint64_t{i} * stride + c], acc[c][r]);
+    }
+    for (uint32_t c = 0; c < n; ++c)
+        for (uint32_t r = 0; r < kTileRows; ++r) out.out[c * out.ld + r] = acc[c][r];
+}
+
 void matmul_f32(const float* tile, uint32_t k, const float* x, uint32_t stride, uint32_t n,
                 TileOut out) noexcept {
-    for (uint32_t c = 0; c < n; ++c)
-        for (uint32_t r = 0; r < kTileRows; ++r) {
-            float acc = 0.0f;
-            for (uint32_t i = 0; i < k; ++i)
-                acc = std::fmaf(tile[i * kTileRows + r], x[i * stride + c], acc);
-            out.out[c * out.ld + r] = acc;
-        }
+    matmul_floats<decode_f32, 4>(reinterpret_cast<const uint8_t*>(tile), k, x, stride, n, out);
 }
 
 // ---- attention (R5) -------------------------------------------------------------------------
@@ -193,9 +203,9 @@ void merge_state(float m, float l, const float* o, uint32_t head_dim, float* int
 
 constinit const KernelTable kScalarKernels = {
     "scalar",
-    {{nullptr, nullptr, decode_f32, nullptr, nullptr},
-     {nullptr, nullptr, decode_f16, nullptr, nullptr},
-     {nullptr, nullptr, decode_bf16, nullptr, nullptr},
+    {{nullptr, nullptr, decode_f32, nullptr, nullptr, matmul_floats<decode_f32, 4>},
+     {nullptr, nullptr, decode_f16, nullptr, nullptr, matmul_floats<decode_f16, 2>},
+     {nullptr, nullptr, decode_bf16, nullptr, nullptr, matmul_floats<decode_bf16, 2>},
      kernels_of<tile_row::Q4_0>(),
      kernels_of<tile_row::Q4_1>(),
      kernels_of<tile_row::Q5_0>(),

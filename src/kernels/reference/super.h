@@ -15,7 +15,9 @@ struct Super {
     static void decode(const uint8_t* tile, uint32_t n_groups, float* out) noexcept;
     static void matmul_unpacked(const UnpackedSuperGroup* tile, uint32_t n_groups, SuperPanel panel,
                                 uint32_t c0, uint32_t n, TileOut out) noexcept;
-    static constexpr TileKernels kernels() { return {nullptr, nullptr, decode, matmul, unpack}; }
+    static constexpr TileKernels kernels() {
+        return {nullptr, nullptr, decode, matmul, unpack, nullptr};
+    }
 };
 
 void super_matmul_unpacked(TileType type, const UnpackedSuperGroup* tile, uint32_t n_groups,

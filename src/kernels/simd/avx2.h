@@ -17,7 +17,7 @@ struct Simd {
     static constexpr int kDirectCols = 4;
     static constexpr int kUnpackedRows = 1;
     static constexpr int kUnpackedCols = 4;
-    static constexpr int kFloatCols = 12;
+    static constexpr int kFloatCols = 6;
     static constexpr int kSuperCols = 3;  // three accumulators a column
     static constexpr bool kUnpackSuper = true;
     using F = __m256;
