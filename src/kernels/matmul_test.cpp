@@ -105,19 +105,24 @@ TEST_P(Matmul, gives_a_tile_the_same_bits_beside_any_other_type) {
         const auto type = static_cast<TileType>(i);
         all.emplace_back(type, random_rows(rng, tile_traits(type).dtype, 16, kK), 16, kK);
     }
-    for (const uint32_t n_rows : {3u, kManyRows})
-        for (const Packed& a : all) {
-            Problem problem = {*GetParam(), Act::int8, {&a.matrix, 0}, {}, worker};
-            const std::vector<float> want = problem.run(x.data(), n_rows);
-            for (const Packed& b : all) {
-                problem.b = {&b.matrix, 0};
+    for (const uint32_t n_rows : {3u, kManyRows}) {
+        std::vector<std::vector<float>> alone;
+        for (const Packed& w : all)
+            alone.push_back(
+                Problem{*GetParam(), Act::int8, {&w.matrix, 0}, {}, worker}.run(x.data(), n_rows));
+        for (size_t i = 0; i < all.size(); ++i)
+            for (size_t j = 0; j < all.size(); ++j) {
+                Problem problem = {
+                    *GetParam(), Act::int8, {&all[i].matrix, 0}, {&all[j].matrix, 0}, worker};
                 const std::vector<float> both = problem.run(x.data(), n_rows);
-                for (uint32_t row = 0; row < n_rows; ++row)
-                    ASSERT_EQ(0, std::memcmp(&both[size_t{row} * 32], &want[size_t{row} * 16], 64))
-                        << dtype_info(tile_traits(a.matrix.type).dtype).name << " beside "
-                        << dtype_info(tile_traits(b.matrix.type).dtype).name << " row " << row;
+                for (size_t row = 0; row < n_rows; ++row) {
+                    ASSERT_EQ(0, std::memcmp(&both[row * 32], &alone[i][row * 16], 64))
+                        << i << " beside " << j << " row " << row;
+                    ASSERT_EQ(0, std::memcmp(&both[row * 32 + 16], &alone[j][row * 16], 64))
+                        << j << " beside " << i << " row " << row;
+                }
             }
-        }
+    }
 }
 
 }  // namespace
