@@ -44,6 +44,9 @@ struct EngineOptions {
     CachePolicy cache = CachePolicy::reuse;
     std::optional<std::string> isa;  // as KVIK_ISA; unset: the best that the CPU has
     std::optional<std::string> act;  // as KVIK_ACT: "int8" or "f32"; unset: int8
+    // The caller's wall clock, for chat templates that write the date; without it these fail. One
+    // time for all prompts: a later one would take the prefix out of the cache.
+    std::optional<std::chrono::local_seconds> now;
     // Called on the opening thread while weights load; done / total in bytes.
     std::function<void(uint64_t done, uint64_t total)> progress;
 };

@@ -1,6 +1,7 @@
 #include "engine/chat_prompt.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace kvik {
@@ -41,6 +42,7 @@ std::optional<TokenId> find_turn_end(const Tokenizer& tokenizer,
     TemplateInputs inputs =
         template_inputs(tokenizer, {{"user", "question"}, {"assistant", "answer"}});
     inputs.add_generation_prompt = false;
+    inputs.now = std::chrono::local_seconds{};  // any time: only what stands after it is looked at
     const Result<MarkedText> text = chat_template.render(inputs);
     if (!text || text->untrusted.empty()) return std::nullopt;
     const std::vector<TokenId> after =

@@ -54,6 +54,13 @@ TEST(ChatPrompt, end_tokens_are_eos_and_what_the_template_writes_after_an_answer
     EXPECT_TRUE(find_end_tokens(nullptr, nullptr).empty());
 }
 
+TEST(ChatPrompt, a_template_that_writes_the_date_shows_where_its_turns_end) {
+    const ToyTokenizer tokenizer = toy();
+    const ChatTemplate dated = compiled(
+        "{% for m in messages %}{{ strftime_now('%d') }}{{ m.content }}<turn>{% endfor %}");
+    EXPECT_EQ(find_turn_end(tokenizer, dated), TokenId{2});
+}
+
 TEST(ChatPrompt, words_after_an_answer_are_no_end_of_the_turn) {
     const ToyTokenizer tokenizer = toy();
     const ChatTemplate words = compiled("{% for m in messages %}{{ m.content }}ab{% endfor %}");

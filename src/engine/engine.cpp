@@ -34,6 +34,8 @@ Result<std::unique_ptr<Engine::Impl>> Engine::Impl::open(EngineParts parts,
                   .n_threads = impl->parts.pool->n_threads(),
                   .context = settings.context,
                   .builtin_template = impl->parts.builtin_template};
+    impl->model_path = options.model_path;
+    impl->now = options.now;
     KVIK_TRY(impl->stepper, Stepper::open({.model = *impl->parts.model,
                                            .pool = *impl->parts.pool,
                                            .inbox = impl->inbox,
@@ -129,16 +131,29 @@ Result<std::vector<TokenId>> Engine::encode_chat(const std::vector<ChatMessage>&
     return encode_prompt(*tokenizer(), text);
 }
 
+// What a template refuses is named with the file that brought it.
+static tl::unexpected<Error> of_template(Error error, const std::string& model_path) {
+    error.message = fmt::format("{}{}{} (run --raw does without a template)", model_path,
+                                model_path.empty() ? "" : ": ", error.message);
+    return tl::unexpected(std::move(error));
+}
+
 Result<MarkedText> Engine::render(const std::vector<ChatMessage>& messages) const {
     if (!tokenizer()) {
         return fail(ErrorKind::unsupported, "the model has no tokenizer: give it ids (--ids)");
     }
-    if (impl_->parts.template_error) return tl::unexpected<Error>(*impl_->parts.template_error);
+    if (impl_->parts.template_error) {
+        return of_template(*impl_->parts.template_error, impl_->model_path);
+    }
     if (!chat_template()) {
         return fail(ErrorKind::unsupported,
                     "the model has no chat template: give it a raw prompt (--raw)");
     }
-    return chat_template()->render(template_inputs(*tokenizer(), messages));
+    TemplateInputs inputs = template_inputs(*tokenizer(), messages);
+    inputs.now = impl_->now;
+    Result<MarkedText> text = chat_template()->render(inputs);
+    if (!text) return of_template(std::move(text).error(), impl_->model_path);
+    return text;
 }
 
 }  // namespace kvik

@@ -4,8 +4,10 @@
 //         the engine cancels what is under way and joins the thread.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -38,6 +40,8 @@ struct Engine::Impl {
     EngineParts parts;
     Settings settings;
     UsedSettings used;
+    std::string model_path;  // empty: not from a file
+    std::optional<std::chrono::local_seconds> now;
     std::vector<TokenId> end_tokens;
     Inbox inbox{kInboxCapacity};
     std::unique_ptr<Stepper> stepper;
