@@ -56,16 +56,16 @@ Result<std::vector<TokenType>> read_types(const GgufMetadata& metadata, size_t n
     return types;
 }
 
-Result<std::vector<float>> read_scores(const GgufMetadata& metadata, size_t n_tokens) {
-    KVIK_TRY(std::optional<std::vector<float>> scores, metadata.find_f32s(kScoresKey));
-    if (!scores) return std::vector<float>();
+Result<std::vector<double>> read_scores(const GgufMetadata& metadata, size_t n_tokens) {
+    KVIK_TRY(const std::optional<std::vector<float>> scores, metadata.find_f32s(kScoresKey));
+    if (!scores) return std::vector<double>();
     KVIK_TRY_VOID(check_length(metadata, kScoresKey, scores->size(), n_tokens));
     for (size_t id = 0; id < n_tokens; ++id)
         if (!std::isfinite((*scores)[id]))
             return refuse(
                 metadata, kScoresKey,
                 fmt::format("has {} for token {}, a score is a finite number", (*scores)[id], id));
-    return std::move(*scores);
+    return std::vector<double>(scores->begin(), scores->end());
 }
 
 Result<std::optional<TokenId>> read_id(const GgufMetadata& metadata, std::string_view name,
@@ -77,6 +77,11 @@ Result<std::optional<TokenId>> read_id(const GgufMetadata& metadata, std::string
     return static_cast<TokenId>(*id);
 }
 
+// Files with this pattern have BOS before a text even where they do not say so.
+bool is_llama_3(std::string_view pre) {
+    return pre == "llama-bpe" || pre == "llama3" || pre == "llama-v3";
+}
+
 }  // namespace
 
 Result<std::optional<TokenizerSpec>> tokenizer_from_gguf(const GgufMetadata& metadata) {
@@ -85,9 +90,11 @@ Result<std::optional<TokenizerSpec>> tokenizer_from_gguf(const GgufMetadata& met
     if (!model) return std::nullopt;
     const bool is_sentence_piece = *model == "llama";
     TokenizerSpec spec;
+    spec.source = metadata.file();
     spec.model = *model;
     KVIK_TRY(const std::optional<std::string_view> pre, metadata.find_string("tokenizer.ggml.pre"));
     spec.pre = pre.value_or("default");
+    if (spec.pre == "qwen2") spec.steps.push_back({NormalizerStep::Kind::nfc});
     KVIK_TRY(spec.tokens, read_tokens(metadata));
     const size_t n_tokens = spec.tokens.size();
     KVIK_TRY(spec.types, read_types(metadata, n_tokens));
@@ -106,10 +113,11 @@ Result<std::optional<TokenizerSpec>> tokenizer_from_gguf(const GgufMetadata& met
     KVIK_TRY(spec.unk, read_id(metadata, "unknown", n_tokens));
     // SentencePiece models begin with BOS and a space unless the file says no; BPE ones do not.
     KVIK_TRY(const std::optional<bool> add_bos, metadata.find_bool("tokenizer.ggml.add_bos_token"));
-    spec.add_bos = add_bos.value_or(is_sentence_piece);
+    spec.add_bos = add_bos.value_or(is_sentence_piece || is_llama_3(spec.pre));
     KVIK_TRY(const std::optional<bool> add_space,
              metadata.find_bool("tokenizer.ggml.add_space_prefix"));
-    spec.add_space_prefix = add_space.value_or(is_sentence_piece);
+    if (is_sentence_piece && add_space.value_or(true))
+        spec.space_prefix = SpacePrefix::around_control;
     return spec;
 }
 

@@ -51,7 +51,7 @@ TEST(GgufTokenizer, reads_a_sentence_piece_vocabulary) {
     const TokenizerSpec& spec = **found;
     EXPECT_EQ(spec.model, "llama");
     EXPECT_EQ(spec.tokens.size(), 4u);
-    EXPECT_EQ(spec.scores, (std::vector<float>{0, 0, -1, -2}));
+    EXPECT_EQ(spec.scores, (std::vector<double>{0, 0, -1, -2}));
     EXPECT_EQ(spec.unk, 0);
     EXPECT_EQ(spec.bos, 1);
 }
@@ -62,16 +62,34 @@ TEST(GgufTokenizer, a_file_without_one_has_none) {
 
 TEST(GgufTokenizer, bos_and_a_space_in_front_are_the_models_habit_unless_said) {
     EXPECT_FALSE((*spec_of(vocabulary("gpt2").bytes()))->add_bos);
-    EXPECT_FALSE((*spec_of(vocabulary("gpt2").bytes()))->add_space_prefix);
+    EXPECT_EQ((*spec_of(vocabulary("gpt2").bytes()))->space_prefix, SpacePrefix::never);
     EXPECT_TRUE((*spec_of(vocabulary("llama").bytes()))->add_bos);
-    EXPECT_TRUE((*spec_of(vocabulary("llama").bytes()))->add_space_prefix);
+    EXPECT_EQ((*spec_of(vocabulary("llama").bytes()))->space_prefix, SpacePrefix::around_control);
     const auto said = [](std::string_view model, std::string_view key, bool value) {
         return **spec_of(vocabulary(model).set(key, value).bytes());
     };
     EXPECT_TRUE(said("gpt2", "tokenizer.ggml.add_bos_token", true).add_bos);
     EXPECT_FALSE(said("llama", "tokenizer.ggml.add_bos_token", false).add_bos);
-    EXPECT_TRUE(said("gpt2", "tokenizer.ggml.add_space_prefix", true).add_space_prefix);
-    EXPECT_FALSE(said("llama", "tokenizer.ggml.add_space_prefix", false).add_space_prefix);
+    EXPECT_EQ(said("llama", "tokenizer.ggml.add_space_prefix", false).space_prefix,
+              SpacePrefix::never);
+}
+
+TEST(GgufTokenizer, bos_comes_before_a_llama_3_pattern_unless_the_file_says_no) {
+    for (const char* pre : {"llama-bpe", "llama3", "llama-v3"}) {
+        GgufWriter w = vocabulary("gpt2").set("tokenizer.ggml.pre", pre);
+        EXPECT_TRUE((*spec_of(w.bytes()))->add_bos) << pre;
+        w.set("tokenizer.ggml.add_bos_token", false);
+        EXPECT_FALSE((*spec_of(w.bytes()))->add_bos) << pre;
+    }
+    GgufWriter w = vocabulary("gpt2").set("tokenizer.ggml.pre", "qwen2");
+    EXPECT_FALSE((*spec_of(w.bytes()))->add_bos);
+}
+
+TEST(GgufTokenizer, qwen2_is_normalised_to_composed_characters) {
+    const auto spec = *spec_of(vocabulary("gpt2").set("tokenizer.ggml.pre", "qwen2").bytes());
+    ASSERT_EQ(spec->steps.size(), 1u);
+    EXPECT_EQ(spec->steps[0].kind, NormalizerStep::Kind::nfc);
+    EXPECT_TRUE((*spec_of(vocabulary("gpt2").bytes()))->steps.empty());
 }
 
 TEST(GgufTokenizer, a_vocabulary_has_tokens) {

@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "text/bpe_alphabet.h"
+#include "text/spm_spaces.h"
+#include "text/utf8.h"
 
 namespace kvik {
 
@@ -23,7 +25,13 @@ void MergeTable::insert(TokenId left, TokenId right, MergePair pair) {
 }
 
 Result<MergeTable> MergeTable::make(const std::vector<std::string>& merges,
-                                    const PieceTable& pieces) {
+                                    const PieceTable& pieces, Spelling spelling) {
+    const auto append = [spelling](std::string_view text, std::string& out) {
+        if (spelling == Spelling::byte_alphabet)
+            append_spelled_bytes(text, out);
+        else
+            append_unmarked(text, out);
+    };
     MergeTable table(merges.size());
     std::string bytes;
     for (size_t rank = 0; rank < merges.size(); ++rank) {
@@ -33,21 +41,22 @@ Result<MergeTable> MergeTable::make(const std::vector<std::string>& merges,
             return fail(ErrorKind::file,
                         fmt::format("tokenizer: merges[{}] is '{}': two tokens and a space between "
                                     "them are needed",
-                                    rank, line));
+                                    rank, shown(line)));
         bytes.clear();
-        append_spelled_bytes(line.substr(0, gap), bytes);
+        append(line.substr(0, gap), bytes);
         const size_t n_left = bytes.size();
-        append_spelled_bytes(line.substr(gap + 1), bytes);
+        append(line.substr(gap + 1), bytes);
         const std::string_view whole = bytes;
         const auto left = pieces.find(whole.substr(0, n_left));
         const auto right = pieces.find(whole.substr(n_left));
         const auto merged = pieces.find(whole);
         if (!left || !right || !merged)
-            return fail(ErrorKind::file,
-                        fmt::format("tokenizer: merges[{}] is '{}': {} is not a token", rank, line,
-                                    !left    ? "its left part"
-                                    : !right ? "its right part"
-                                             : "what it makes"));
+            return fail(
+                ErrorKind::file,
+                fmt::format("tokenizer: merges[{}] is '{}': {} is not a token", rank, shown(line),
+                            !left    ? "its left part"
+                            : !right ? "its right part"
+                                     : "what it makes"));
         table.insert(*left, *right, {static_cast<uint32_t>(rank), *merged});
     }
     return table;

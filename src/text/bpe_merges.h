@@ -15,11 +15,14 @@
 
 namespace kvik {
 
+// How the tokens of merges are spelled: in the byte alphabet, or with U+2581 for a space.
+enum class Spelling : uint8_t { byte_alphabet, space_mark };
+
 class MergeTable {
   public:
     // `merges` are in rank order and in the vocabulary's spelling; `pieces` hold bytes.
-    static Result<MergeTable> make(const std::vector<std::string>& merges,
-                                   const PieceTable& pieces);
+    static Result<MergeTable> make(const std::vector<std::string>& merges, const PieceTable& pieces,
+                                   Spelling spelling);
 
     MergePair find(TokenId left, TokenId right) const noexcept {
         for (size_t i = place_of(key_of(left, right));; i = (i + 1) & (slots_.size() - 1)) {

@@ -16,10 +16,11 @@ namespace {
 
 class BpeTokenizer final : public VocabTokenizer {
   public:
-    BpeTokenizer(Vocab tokens, Pretokenizer pretokenizer, MergeTable merges)
+    BpeTokenizer(Vocab tokens, Pretokenizer pretokenizer, MergeTable merges, SpacePrefix prefix)
         : VocabTokenizer(std::move(tokens)),
           pretokenizer_(std::move(pretokenizer)),
-          merges_(std::move(merges)) {
+          merges_(std::move(merges)),
+          prefix_(prefix) {
         for (size_t byte = 0; byte < byte_ids_.size(); ++byte) {
             const char c = static_cast<char>(byte);
             byte_ids_[byte] = vocab().pieces.find({&c, 1}).value_or(kNoToken);
@@ -27,7 +28,12 @@ class BpeTokenizer final : public VocabTokenizer {
     }
 
   protected:
-    void encode_text(std::string_view text, Place, std::vector<TokenId>& ids) const override {
+    void encode_text(std::string_view text, Place place, std::vector<TokenId>& ids) const override {
+        std::string prefixed;
+        if (has_prefix(prefix_, place) && !text.starts_with(' ')) {
+            prefixed.append(" ").append(text);
+            text = prefixed;
+        }
         std::vector<uint32_t> ends;
         pretokenizer_.split(text, ends);
         MergeScratch scratch;
@@ -62,6 +68,7 @@ class BpeTokenizer final : public VocabTokenizer {
 
     Pretokenizer pretokenizer_;
     MergeTable merges_;
+    SpacePrefix prefix_;
     std::array<TokenId, 256> byte_ids_{};
 };
 
@@ -96,13 +103,17 @@ Result<void> add_pieces(const TokenizerSpec& spec, Vocab& vocab) {
 }  // namespace
 
 Result<std::unique_ptr<Tokenizer>> make_bpe_tokenizer(const TokenizerSpec& spec) {
-    KVIK_TRY(Pretokenizer pretokenizer, Pretokenizer::make(spec.pre));
-    Vocab vocab(spec, SpaceMark::itself);
+    const std::vector<std::string_view> splits(spec.splits.begin(), spec.splits.end());
+    const WholePieces whole = spec.ignore_merges ? WholePieces::taken : WholePieces::merged;
+    KVIK_TRY(Pretokenizer pretokenizer,
+             spec.pre.empty() ? Pretokenizer::of(splits, whole) : Pretokenizer::named(spec.pre));
+    KVIK_TRY(Vocab vocab, Vocab::make(spec, SpaceMark::itself, SpaceMark::itself));
     KVIK_TRY_VOID(add_pieces(spec, vocab));
     KVIK_TRY_VOID(vocab.add_specials(spec));
-    KVIK_TRY(MergeTable merges, MergeTable::make(spec.merges, vocab.pieces));
+    KVIK_TRY(MergeTable merges,
+             MergeTable::make(spec.merges, vocab.pieces, Spelling::byte_alphabet));
     return std::make_unique<BpeTokenizer>(std::move(vocab), std::move(pretokenizer),
-                                          std::move(merges));
+                                          std::move(merges), spec.space_prefix);
 }
 
 }  // namespace kvik

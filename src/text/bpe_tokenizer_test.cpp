@@ -29,7 +29,7 @@ Ids encode_by_scanning(const TokenizerSpec& spec, std::string_view text) {
     for (size_t i = 0; i < spec.tokens.size(); ++i)
         ids_of[spec.tokens[i]] = static_cast<TokenId>(i);
     std::vector<uint32_t> ends;
-    Pretokenizer::make(spec.pre)->split(text, ends);
+    Pretokenizer::named(spec.pre)->split(text, ends);
     Ids ids;
     uint32_t begin = 0;
     for (uint32_t end : ends) {

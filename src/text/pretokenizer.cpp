@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
+
 #include "base/check.h"
+#include "text/pretokenizer_regex.h"
 #include "text/utf8.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -12,8 +15,8 @@
 namespace kvik {
 namespace {
 
-// The patterns of the table backtrack by one step a character at most. The limits are a belt for
-// the day when one does not: the rest of the text is then one piece.
+// The patterns of the table backtrack by one step a character at most. An expression from a file
+// may not be so kind: where it meets a limit, the rest of the text is left uncut.
 constexpr uint32_t kMatchLimit = 10'000'000;
 constexpr uint32_t kHeapLimitKib = 64 * 1024;
 
@@ -34,15 +37,27 @@ PCRE2_SPTR units(std::string_view text) {
     return reinterpret_cast<PCRE2_SPTR>(text.data());
 }
 
-Result<Code> compile(std::string_view pattern, Matching matching) {
+Result<Code> compile(std::string_view source, Matching matching) {
+    KVIK_TRY(const std::string pattern, translate_regex(source));
     int error = 0;
     PCRE2_SIZE offset = 0;
-    Code code(pcre2_compile(units(pattern), pattern.size(), PCRE2_UTF, &error, &offset, nullptr));
-    if (code == nullptr)
-        return fail(
-            ErrorKind::unsupported,
-            fmt::format("this PCRE2 has no Unicode support (error {}): use one built with it",
-                        error));
+    Code code(pcre2_compile(units(pattern), pattern.size(), PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C,
+                            &error, &offset, nullptr));
+    if (code == nullptr) {
+        std::array<PCRE2_UCHAR, 120> why{};
+        (void)pcre2_get_error_message(error, why.data(), why.size());
+        return fail(ErrorKind::unsupported,
+                    fmt::format("pre-tokenizer pattern '{}' cannot be compiled: {}: use a model "
+                                "with another one",
+                                shown(source), reinterpret_cast<const char*>(why.data())));
+    }
+    uint32_t may_be_empty = 0;
+    (void)pcre2_pattern_info(code.get(), PCRE2_INFO_MATCHEMPTY, &may_be_empty);
+    if (may_be_empty != 0)
+        return fail(ErrorKind::unsupported,
+                    fmt::format("pre-tokenizer pattern '{}' could match nothing at all: use a "
+                                "model with another one",
+                                shown(source)));
     // Where executable memory is refused, this fails and matching is interpreted.
     if (matching == Matching::jit) (void)pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);
     return code;
@@ -51,20 +66,32 @@ Result<Code> compile(std::string_view pattern, Matching matching) {
 }  // namespace
 
 struct Pretokenizer::Compiled {
-    const PretokenizerPattern* pattern = nullptr;
+    WholePieces whole = WholePieces::merged;
     std::vector<Code> splits;
     Context context;
     uint32_t options = 0;
 
-    // Cuts text[begin, end), valid UTF-8, by one split.
-    void cut(const Code& code, std::string_view text, uint32_t begin, uint32_t end,
+    int find(const Code& code, std::string_view part, uint32_t from,
+             pcre2_match_data* match) const {
+        int n =
+            pcre2_match(code.get(), units(part), part.size(), from, options, match, context.get());
+        if (n == PCRE2_ERROR_JIT_STACKLIMIT)
+            n = pcre2_match(code.get(), units(part), part.size(), from, options | PCRE2_NO_JIT,
+                            match, context.get());
+        return n;
+    }
+
+    // Cuts text[begin, end), valid UTF-8, by one split. Says whether it met no limit.
+    bool cut(const Code& code, std::string_view text, uint32_t begin, uint32_t end,
              pcre2_match_data* match, std::vector<uint32_t>& ends) const {
         const std::string_view part = text.substr(begin, end - begin);
         uint32_t done = 0;
         while (done < part.size()) {
-            const int n = pcre2_match(code.get(), units(part), part.size(), done, options, match,
-                                      context.get());
-            if (n <= 0) break;
+            const int n = find(code, part, done, match);
+            if (n <= 0) {
+                ends.push_back(end);
+                return n == PCRE2_ERROR_NOMATCH;
+            }
             const PCRE2_SIZE* found = pcre2_get_ovector_pointer(match);
             const uint32_t from = static_cast<uint32_t>(found[0]);
             const uint32_t to = static_cast<uint32_t>(found[1]);
@@ -72,7 +99,7 @@ struct Pretokenizer::Compiled {
             ends.push_back(begin + to);
             done = to;
         }
-        if (done < part.size()) ends.push_back(end);
+        return true;
     }
 };
 
@@ -81,21 +108,24 @@ Pretokenizer::Pretokenizer(Pretokenizer&&) noexcept = default;
 Pretokenizer& Pretokenizer::operator=(Pretokenizer&&) noexcept = default;
 Pretokenizer::~Pretokenizer() = default;
 
-Result<Pretokenizer> Pretokenizer::make(std::string_view name, Matching matching) {
-    const PretokenizerPattern* pattern = nullptr;
+Result<Pretokenizer> Pretokenizer::named(std::string_view name, Matching matching) {
     std::vector<std::string_view> known;
     for (const PretokenizerPattern& row : kPretokenizerPatterns) {
         known.push_back(row.name);
-        if (row.name == name) pattern = &row;
+        if (row.name != name) continue;
+        const size_t n_splits = row.splits[1].empty() ? 1 : 2;
+        return of(std::span(row.splits).first(n_splits), row.whole, matching);
     }
-    if (pattern == nullptr)
-        return fail(ErrorKind::unsupported,
-                    fmt::format("pre-tokenizer '{}' is not known: use a model with one of {}", name,
-                                fmt::join(known, ", ")));
+    return fail(ErrorKind::unsupported,
+                fmt::format("pre-tokenizer '{}' is not known: use a model with one of {}",
+                            shown(name), fmt::join(known, ", ")));
+}
+
+Result<Pretokenizer> Pretokenizer::of(std::span<const std::string_view> splits, WholePieces whole,
+                                      Matching matching) {
     auto compiled = std::make_unique<Compiled>();
-    compiled->pattern = pattern;
-    for (std::string_view split : pattern->splits) {
-        if (split.empty()) continue;
+    compiled->whole = whole;
+    for (std::string_view split : splits) {
         KVIK_TRY(Code code, compile(split, matching));
         compiled->splits.push_back(std::move(code));
     }
@@ -110,7 +140,7 @@ Result<Pretokenizer> Pretokenizer::make(std::string_view name, Matching matching
 }
 
 WholePieces Pretokenizer::whole_pieces() const {
-    return compiled_->pattern->whole;
+    return compiled_->whole;
 }
 
 void Pretokenizer::split(std::string_view text, std::vector<uint32_t>& ends) const {
@@ -127,8 +157,12 @@ void Pretokenizer::split(std::string_view text, std::vector<uint32_t>& ends) con
             before.assign(ends.begin() + static_cast<ptrdiff_t>(first), ends.end());
             ends.resize(first);
             uint32_t begin = static_cast<uint32_t>(at);
+            bool may_cut = true;
             for (uint32_t end : before) {
-                compiled_->cut(code, text, begin, end, match.get(), ends);
+                if (may_cut)
+                    may_cut = compiled_->cut(code, text, begin, end, match.get(), ends);
+                else
+                    ends.push_back(end);
                 begin = end;
             }
         }

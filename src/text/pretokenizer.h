@@ -1,15 +1,17 @@
 // Pretokenizer: cuts a text into the pieces that byte-pair merges never cross.
 //
-// Use       make("smollm"), then split(text, ends): piece i is text[ends[i - 1], ends[i]).
+// Use       named("smollm") or of(expressions), then split(text, ends): piece i is
+//           text[ends[i - 1], ends[i]).
 // Owner     the compiled patterns.   Threads  const from any thread.
-// Cost      linear, about 20 ns a piece with PCRE2's JIT; without JIT the same pieces, slower.
+// Cost      linear for the table's patterns, about 20 ns a piece with PCRE2's JIT, slower without.
 // Invariant pieces cover the text in order and none is empty; a run of bytes that are not UTF-8 is
 //           a piece of its own; splits of the same text are equal with and without JIT.
-// Errors    a name that the table lacks: ErrorKind::unsupported.
+// Errors    a name that the table lacks, an expression that is not to be had: unsupported.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -22,7 +24,9 @@ enum class Matching : uint8_t { jit, interpreted };  // jit: where the machine a
 
 class Pretokenizer {
   public:
-    static Result<Pretokenizer> make(std::string_view name, Matching matching = Matching::jit);
+    static Result<Pretokenizer> named(std::string_view name, Matching matching = Matching::jit);
+    static Result<Pretokenizer> of(std::span<const std::string_view> splits, WholePieces whole,
+                                   Matching matching = Matching::jit);
     Pretokenizer(Pretokenizer&&) noexcept;
     Pretokenizer& operator=(Pretokenizer&&) noexcept;
     ~Pretokenizer();

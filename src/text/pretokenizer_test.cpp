@@ -14,7 +14,7 @@ namespace {
 using Pieces = std::vector<std::string>;
 
 Pieces split(std::string_view name, std::string_view text, Matching matching = Matching::jit) {
-    const auto pretokenizer = Pretokenizer::make(name, matching);
+    const auto pretokenizer = Pretokenizer::named(name, matching);
     std::vector<uint32_t> ends;
     pretokenizer->split(text, ends);
     Pieces pieces;
@@ -82,7 +82,7 @@ TEST(Pretokenizer, takes_a_long_run_of_one_kind_whole) {
 }
 
 TEST(Pretokenizer, names_the_pattern_that_it_does_not_know) {
-    const auto made = Pretokenizer::make("no-such");
+    const auto made = Pretokenizer::named("no-such");
     ASSERT_FALSE(made.has_value());
     EXPECT_EQ(made.error().kind, ErrorKind::unsupported);
     EXPECT_NE(made.error().message.find("no-such"), std::string::npos);

@@ -64,8 +64,8 @@ TEST(SpmTokenizer, merges_as_its_definition_does_over_the_whole_text) {
 
 TEST(SpmTokenizer, prefers_scores_to_places_and_places_among_equals) {
     TokenizerSpec spec = testing::tiny_spm_spec();
-    for (float& score : spec.scores) score = -100;
-    const auto score_of = [&](std::string_view token) -> float& {
+    for (double& score : spec.scores) score = -100;
+    const auto score_of = [&](std::string_view token) -> double& {
         for (size_t i = 0; i < spec.tokens.size(); ++i)
             if (spec.tokens[i] == token) return spec.scores[i];
         return spec.scores[0];
@@ -116,7 +116,7 @@ TEST(SpmTokenizer, falls_back_to_bytes_or_else_to_the_unknown_token) {
 
 TEST(SpmTokenizer, puts_a_space_before_the_text_and_after_control_tokens_if_asked_to) {
     TokenizerSpec spec = testing::tiny_spm_spec();
-    spec.add_space_prefix = true;
+    spec.space_prefix = SpacePrefix::around_control;
     const auto tokenizer = testing::tokenizer_of(spec);
     const TokenId the = *tokenizer->find("the");
     const TokenId spaced = *tokenizer->find(" the");

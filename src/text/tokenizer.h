@@ -32,17 +32,58 @@ enum class TokenType : uint8_t {
     byte = 6
 };
 
+// A change of the text before it is tokenized.
+struct NormalizerStep {
+    enum class Kind : uint8_t { nfc, replace, prepend };
+    Kind kind = Kind::nfc;
+    std::string from = {};  // of replace: not empty
+    std::string to = {};    // of replace and prepend
+};
+
+// How a control or user-defined token is found in the text.
+struct FindRule {
+    bool takes_space_before = false;  // white space beside it is part of it
+    bool takes_space_after = false;
+    bool normalized = false;  // in the normalised text; never a control token
+};
+
+// Where a space comes to stand that the text does not have. All but `around_control` leave text
+// alone that begins with one already.
+enum class SpacePrefix : uint8_t {
+    never,
+    around_control,  // at the start and after a control token
+    start,           // at the start alone
+    always,          // at the start and after every token that was found as it is written
+};
+
+// Whether U+2581 stands for a space or for itself.
+enum class SpaceMark : uint8_t { itself, space };
+
 // What a file says about its tokenizer, in no file's own format.
 struct TokenizerSpec {
-    std::string model;  // "gpt2": byte-level BPE; "llama": SentencePiece-BPE
-    std::string pre;    // pre-tokenizer pattern of byte-level BPE: "gpt2", "smollm", ...
-    std::vector<std::string> tokens;  // id -> text in the file's spelling
-    std::vector<TokenType> types;     // [n_tokens], or empty: all normal
-    std::vector<float> scores;        // [n_tokens] for SentencePiece, else empty
-    std::vector<std::string> merges;  // "left right", in rank order, for byte-level BPE
+    std::string source;  // the file, for messages
+    // "gpt2": byte-level BPE. "llama": SentencePiece-BPE, by scores or, where there are none, by
+    // merges. "unigram": the likeliest pieces by their scores.
+    std::string model;
+    // Of byte-level BPE: a pattern of the table by name ("gpt2", "smollm", ...), or else the
+    // regular expressions themselves, one split after the other.
+    std::string pre;
+    std::vector<std::string> splits;
+    bool ignore_merges = false;         // with splits: a piece that is a token is taken as it is
+    std::vector<std::string> tokens;    // id -> text in the file's spelling
+    std::vector<TokenType> types;       // [n_tokens], or empty: all normal
+    std::vector<FindRule> rules;        // [n_tokens], or empty: found as written
+    std::vector<double> scores;         // [n_tokens], or empty
+    std::vector<std::string> merges;    // "left right", in rank order
+    std::vector<NormalizerStep> steps;  // of normalisation, in order
     std::optional<TokenId> bos, eos, eot, unk;
+    std::vector<TokenId> ends;  // what else ends an answer
     bool add_bos = false;
-    bool add_space_prefix = false;
+    SpacePrefix space_prefix = SpacePrefix::never;
+    // Of SentencePiece: whether U+2581 in a control or user-defined token finds a space.
+    SpaceMark special_mark = SpaceMark::space;
+    bool splits_at_spaces = false;  // of SentencePiece: no token crosses into a space
+    bool fuses_unknown = false;     // one unknown token for neighbours without a token
 };
 
 // A range of bytes that came from outside: special tokens written in it stay text.
@@ -80,6 +121,7 @@ class Tokenizer {
     virtual std::optional<TokenId> bos() const = 0;
     virtual std::optional<TokenId> eos() const = 0;
     virtual std::optional<TokenId> eot() const = 0;
+    virtual std::span<const TokenId> ends() const { return {}; }  // beside eos and eot
     virtual bool adds_bos() const = 0;
     // Whole text of ids, specials written out; invalid UTF-8 becomes U+FFFD.
     std::string decode(std::span<const TokenId> ids) const;

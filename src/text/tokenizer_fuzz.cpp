@@ -25,7 +25,7 @@ TokenizerSpec read_spec(std::string_view& input) {
     const std::string_view kind = take_line(input);
     spec.model = kind.starts_with('s') ? "llama" : "gpt2";
     spec.pre = kind.starts_with('l') ? "llama-bpe" : "smollm";
-    spec.add_space_prefix = kind.ends_with('_');
+    if (kind.ends_with('_')) spec.space_prefix = SpacePrefix::around_control;
     while (!input.empty()) {
         const std::string_view line = take_line(input);
         if (line.empty()) break;

@@ -16,13 +16,11 @@
 #include <vector>
 
 #include "base/types.h"
+#include "text/tokenizer.h"
 
 namespace kvik {
 
 enum class SpecialUse : uint8_t { control, user_defined };
-
-// Whether U+2581 stands for a space in tokens and in text (SentencePiece) or for itself.
-enum class SpaceMark : uint8_t { itself, space };
 
 inline constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581
 
@@ -41,6 +39,7 @@ class SpecialTrie {
     // The longest token at the start of `text`; control tokens of at most `max_control_bytes`.
     std::optional<Hit> longest(std::string_view text, size_t max_control_bytes) const;
     std::optional<TokenId> find(std::string_view spelling) const;  // exactly
+    bool empty() const { return nodes_.size() == 1; }
 
   private:
     static constexpr uint32_t kNone = 0;  // the root is nobody's child

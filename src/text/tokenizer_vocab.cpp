@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "text/utf8.h"
 
 namespace kvik {
 namespace {
@@ -38,6 +39,23 @@ class TrustedReach {
     size_t next_ = 0;
 };
 
+struct Cut {
+    size_t begin = 0;
+    size_t end = 0;
+};
+
+// What a token at `at` takes from the text, of which all before `begin` is done.
+Cut cut_around(std::string_view text, size_t begin, size_t at, size_t n_bytes, FindRule rule) {
+    Cut cut{at, at + n_bytes};
+    if (rule.takes_space_before) cut.begin = begin + trimmed_end(text.substr(begin, at - begin));
+    while (rule.takes_space_after) {
+        const size_t n_space = white_space_at(text.substr(cut.end));
+        if (n_space == 0) break;
+        cut.end += n_space;
+    }
+    return cut;
+}
+
 Result<void> check_id(const TokenizerSpec& spec, std::string_view field,
                       const std::optional<TokenId>& id) {
     if (!id || (*id >= 0 && static_cast<size_t>(*id) < spec.tokens.size())) return {};
@@ -49,7 +67,7 @@ Result<void> check_id(const TokenizerSpec& spec, std::string_view field,
 
 Error duplicate_token(const TokenizerSpec& spec, TokenId id, TokenId other) {
     return lie(fmt::format("tokens[{}] '{}' is there already as tokens[{}]", id,
-                           spec.tokens[static_cast<size_t>(id)], other))
+                           shown(spec.tokens[static_cast<size_t>(id)]), other))
         .value();
 }
 
@@ -62,6 +80,8 @@ Result<void> check_spec(const TokenizerSpec& spec) {
     if (!spec.scores.empty() && spec.scores.size() != n_tokens)
         return lie(
             fmt::format("scores has {} entries, tokens has {}", spec.scores.size(), n_tokens));
+    if (!spec.rules.empty() && spec.rules.size() != n_tokens)
+        return lie(fmt::format("rules has {} entries, tokens has {}", spec.rules.size(), n_tokens));
     if (spec.merges.size() > kMaxTokens)
         return lie(fmt::format("merges has {} entries: at most {} can be used", spec.merges.size(),
                                kMaxTokens));
@@ -81,6 +101,8 @@ Result<void> check_spec(const TokenizerSpec& spec) {
                                    static_cast<int>(spec.types[i])));
     for (size_t i = 0; i < spec.scores.size(); ++i)
         if (std::isnan(spec.scores[i])) return lie(fmt::format("scores[{}] is not a number", i));
+    for (size_t i = 0; i < spec.ends.size(); ++i)
+        KVIK_TRY_VOID(check_id(spec, fmt::format("ends[{}]", i), spec.ends[i]));
     KVIK_TRY_VOID(check_id(spec, "bos", spec.bos));
     KVIK_TRY_VOID(check_id(spec, "eos", spec.eos));
     KVIK_TRY_VOID(check_id(spec, "eot", spec.eot));
@@ -88,17 +110,27 @@ Result<void> check_spec(const TokenizerSpec& spec) {
     return {};
 }
 
-Vocab::Vocab(const TokenizerSpec& spec, SpaceMark mark)
+Vocab::Vocab(const TokenizerSpec& spec, Normalizer text_normalizer, SpaceMark mark,
+             SpaceMark special_mark)
     : types(spec.types),
-      specials(mark, spec.types.empty() ? 0 : 1024),
+      rules(spec.rules),
+      normalizer(std::move(text_normalizer)),
+      specials(special_mark, spec.types.empty() ? 0 : 1024),
+      normalized_specials(mark, 0),
       bos(spec.bos),
       eos(spec.eos),
       eot(spec.eot),
+      ends(spec.ends),
       add_bos(spec.add_bos) {
     types.resize(spec.tokens.size(), TokenType::normal);
     size_t n_bytes = 0;
     for (const std::string& token : spec.tokens) n_bytes += token.size();
     pieces.reserve(spec.tokens.size(), n_bytes);
+}
+
+Result<Vocab> Vocab::make(const TokenizerSpec& spec, SpaceMark mark, SpaceMark special_mark) {
+    KVIK_TRY(Normalizer normalizer, Normalizer::make(spec.steps));
+    return Vocab(spec, std::move(normalizer), mark, special_mark);
 }
 
 Result<void> Vocab::add_specials(const TokenizerSpec& spec) {
@@ -107,6 +139,13 @@ Result<void> Vocab::add_specials(const TokenizerSpec& spec) {
         const std::string& spelling = spec.tokens[i];
         if ((!user_defined && !is_control_type(types[i])) || spelling.empty()) continue;
         const TokenId id = static_cast<TokenId>(i);
+        // A control token is found as it is written: no normalisation may make one.
+        if (user_defined && rule(id).normalized) {
+            const std::string normal = normalizer.apply(spelling);
+            if (!normal.empty())
+                (void)normalized_specials.add(normal, id, SpecialUse::user_defined);
+            continue;
+        }
         std::optional<TokenId> other = specials.add(
             spelling, id, user_defined ? SpecialUse::user_defined : SpecialUse::control);
         if (!other) {
@@ -120,6 +159,29 @@ Result<void> Vocab::add_specials(const TokenizerSpec& spec) {
 }
 
 VocabTokenizer::VocabTokenizer(Vocab vocab) : vocab_(std::move(vocab)) {}
+
+void VocabTokenizer::encode_stretch(std::string_view text, Place place,
+                                    std::vector<TokenId>& ids) const {
+    std::string normal;
+    if (!vocab_.normalizer.changes_nothing()) {
+        normal = vocab_.normalizer.apply(text);
+        text = normal;
+    }
+    size_t begin = 0;
+    for (size_t at = 0; at < text.size() && !vocab_.normalized_specials.empty();) {
+        const auto hit = vocab_.normalized_specials.longest(text.substr(at), 0);
+        if (!hit) {
+            ++at;
+            continue;
+        }
+        const Cut cut = cut_around(text, begin, at, hit->n_bytes, vocab_.rule(hit->id));
+        if (cut.begin > begin) encode_text(text.substr(begin, cut.begin - begin), place, ids);
+        ids.push_back(hit->id);
+        place = Place::after_user_defined;
+        begin = at = cut.end;
+    }
+    if (begin < text.size()) encode_text(text.substr(begin), place, ids);
+}
 
 std::vector<TokenId> VocabTokenizer::encode_parts(std::string_view text, Specials specials,
                                                   std::span<const ByteRange> untrusted) const {
@@ -135,13 +197,13 @@ std::vector<TokenId> VocabTokenizer::encode_parts(std::string_view text, Special
             ++at;
             continue;
         }
-        if (at > begin) encode_text(text.substr(begin, at - begin), place, ids);
+        const Cut cut = cut_around(text, begin, at, hit->n_bytes, vocab_.rule(hit->id));
+        if (cut.begin > begin) encode_stretch(text.substr(begin, cut.begin - begin), place, ids);
         ids.push_back(hit->id);
         place = is_control(hit->id) ? Place::after_control : Place::after_user_defined;
-        at += hit->n_bytes;
-        begin = at;
+        begin = at = cut.end;
     }
-    if (begin < text.size()) encode_text(text.substr(begin), place, ids);
+    if (begin < text.size()) encode_stretch(text.substr(begin), place, ids);
     return ids;
 }
 
@@ -182,6 +244,9 @@ std::optional<TokenId> VocabTokenizer::eos() const {
 }
 std::optional<TokenId> VocabTokenizer::eot() const {
     return vocab_.eot;
+}
+std::span<const TokenId> VocabTokenizer::ends() const {
+    return vocab_.ends;
 }
 bool VocabTokenizer::adds_bos() const {
     return vocab_.add_bos;

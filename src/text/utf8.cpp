@@ -1,5 +1,7 @@
 #include "text/utf8.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
 namespace kvik {
@@ -55,6 +57,49 @@ size_t utf8_valid_prefix(std::string_view text) noexcept {
         at += unit.n_bytes;
     }
     return at;
+}
+
+size_t white_space_at(std::string_view text) noexcept {
+    if (text.empty()) return 0;
+    if ((text[0] >= '\t' && text[0] <= '\r') || text[0] == ' ') return 1;
+    if (text.starts_with("\xC2\x85") || text.starts_with("\xC2\xA0")) return 2;
+    if (text.size() < 3) return 0;
+    const std::string_view three = text.substr(0, 3);
+    const bool is_space = three == "\xE1\x9A\x80" ||                               // U+1680
+                          (three >= "\xE2\x80\x80" && three <= "\xE2\x80\x8A") ||  // U+2000 ..
+                          three == "\xE2\x80\xA8" || three == "\xE2\x80\xA9" ||    // U+2028 ..
+                          three == "\xE2\x80\xAF" || three == "\xE2\x81\x9F" ||
+                          three == "\xE3\x80\x80";
+    return is_space ? 3 : 0;
+}
+
+size_t trimmed_end(std::string_view text) noexcept {
+    for (;;) {
+        size_t n_space = 0;
+        for (size_t n = 1; n <= 3 && n <= text.size() && n_space == 0; ++n)
+            if (white_space_at(text.substr(text.size() - n)) == n) n_space = n;
+        if (n_space == 0) return text.size();
+        text.remove_suffix(n_space);
+    }
+}
+
+std::string shown(std::string_view text) {
+    std::string line;
+    size_t at = 0;
+    while (at < text.size()) {
+        const Utf8Unit unit = utf8_unit(text.substr(at));
+        if (at + unit.n_bytes > kMaxShownBytes) break;
+        const std::string_view bytes = text.substr(at, unit.n_bytes);
+        const bool is_control = static_cast<uint8_t>(bytes[0]) < 0x20 || bytes[0] == 0x7F ||
+                                (bytes.size() == 2 && bytes < "\xC2\xA0");
+        if (unit.kind == Utf8Kind::character && !is_control)
+            line += bytes;
+        else
+            for (char c : bytes) line += fmt::format("\\x{:02X}", static_cast<uint8_t>(c));
+        at += unit.n_bytes;
+    }
+    if (at < text.size()) line += "...";
+    return line;
 }
 
 void Utf8Stream::push(std::string_view bytes, std::string& out) {

@@ -30,6 +30,17 @@ Utf8Unit utf8_unit(std::string_view text) noexcept;
 // Bytes of `text` up to its first broken or unfinished unit.
 size_t utf8_valid_prefix(std::string_view text) noexcept;
 
+// Bytes of the white space (Unicode's White_Space) at the start of `text`: one character's, or 0.
+size_t white_space_at(std::string_view text) noexcept;
+
+// Bytes of `text` without the white space at its end.
+size_t trimmed_end(std::string_view text) noexcept;
+
+// `text` for a message: one line, at most kMaxShownBytes of the text; control characters and what is
+// no character as \xNN, an ellipsis for the rest.
+std::string shown(std::string_view text);
+inline constexpr size_t kMaxShownBytes = 60;
+
 // Turns bytes that come in pieces into whole characters: U+FFFD for each broken unit, the bytes of
 // an unfinished one held back until the next piece. Any split of the bytes gives the same text.
 class Utf8Stream {

@@ -1,0 +1,40 @@
+// A Hugging Face directory's tokenizer.json, tokenizer_config.json and generation_config.json ->
+// TokenizerSpec, and the chat template's source.
+//
+// Cost    the JSON tree of tokenizer.json while it is read, then the spec.
+// Invariant a control token is found in the text as it is written, whatever its "normalized" says,
+//         and no merge makes one: what a text is normalised or merged to is never a control token.
+// Errors  what lies (an id twice, holes in the ids, a wrong type, a merge of what is no token):
+//         ErrorKind::file with the field and the index. A model, normaliser, pre-tokenizer,
+//         decoder, pattern or flag that kvik has not: ErrorKind::unsupported naming it.
+// Source  the format as the `tokenizers` library, version 0.23, writes it and means it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "text/tokenizer.h"
+
+namespace kvik {
+
+// Nothing: there is no tokenizer.json.
+Result<std::optional<TokenizerSpec>> tokenizer_from_hf(const std::string& directory);
+
+// chat_template.jinja, or else tokenizer_config.json's. Nothing: neither is there.
+Result<std::optional<std::string>> chat_template_from_hf(const std::string& directory);
+
+// The same from the files' contents; `directory` is for messages.
+struct HfTokenizerFiles {
+    std::string directory;
+    std::string_view tokenizer;
+    std::optional<std::string_view> tokenizer_config;
+    std::optional<std::string_view> generation_config;
+};
+
+Result<TokenizerSpec> tokenizer_from_hf(const HfTokenizerFiles& files);
+Result<std::optional<std::string>> chat_template_from_hf_config(std::string_view tokenizer_config,
+                                                                const std::string& file);
+
+}  // namespace kvik

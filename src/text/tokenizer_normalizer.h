@@ -1,0 +1,28 @@
+// Normalizer: changes that a text goes through before it is tokenized.
+//
+// Threads const from any thread.   Cost  linear in text and result, one copy a step that applies.
+// Errors  make: a replacement of nothing, by its index.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "text/tokenizer.h"
+
+namespace kvik {
+
+class Normalizer {
+  public:
+    static Result<Normalizer> make(std::vector<NormalizerStep> steps);
+
+    bool changes_nothing() const { return steps_.empty(); }
+    std::string apply(std::string_view text) const;
+
+  private:
+    explicit Normalizer(std::vector<NormalizerStep> steps) : steps_(std::move(steps)) {}
+    std::vector<NormalizerStep> steps_;
+};
+
+}  // namespace kvik
