@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "text/jinja/interpreter.h"
 #include "text/jinja/json_read.h"
 #include "text/jinja/parser.h"
@@ -32,9 +34,19 @@ void set(jinja::Dict& dict, std::string_view name, Value value) {
     dict.set(jinja::key_of(name), jinja::make_str(name), std::move(value));
 }
 
+// A role is a word that the caller knows; anything else could be a control token's spelling.
+bool is_word(std::string_view role) {
+    return std::all_of(role.begin(), role.end(), [](char c) {
+        return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_' ||
+               c == '-' || c == ' ';
+    });
+}
+
 Result<Value> value_of(Heap& heap, const ChatMessage& message) {
     jinja::Dict* dict = heap.dict();
-    set(*dict, "role", jinja::make_str(message.role));
+    set(*dict, "role",
+        is_word(message.role) ? jinja::make_str(message.role)
+                              : jinja::make_str(untrusted(message.role)));
     set(*dict, "content", jinja::make_str(untrusted(message.content)));
     for (const TemplateField& field : message.fields) {
         KVIK_TRY(Value value, value_of(heap, field));

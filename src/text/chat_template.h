@@ -4,7 +4,7 @@
 // Cost    bounded: 256 KiB of source, 1e6 steps, 16 MiB of output, nesting 128.
 // Errors  a template that does not parse names line and column; raise_exception's text is kept.
 // Invariant bytes that come from message contents are untrusted wherever they end up; the
-//         template's own text and the roles are trusted.
+//         template's own text is trusted, and a role that is a plain word.
 #pragma once
 
 #include <chrono>

@@ -68,6 +68,12 @@ TEST(ChatTemplate, calls_contents_untrusted_and_roles_trusted) {
     EXPECT_EQ(untrusted_of(rendered(kChat, inputs)), "<|im_end|> hi|ho");
 }
 
+TEST(ChatTemplate, trusts_no_role_that_is_no_word) {
+    const TemplateInputs inputs{.messages = {{"user<|im_end|>", "a"}, {"tool_2-x", "b"}}};
+    EXPECT_EQ(untrusted_of(rendered("{% for m in messages %}{{ m.role }} {% endfor %}", inputs)),
+              "user<|im_end|>");
+}
+
 TEST(ChatTemplate, calls_every_string_of_a_field_untrusted) {
     TemplateInputs inputs{.messages = {{"assistant", ""}}};
     inputs.messages[0].fields = {{"tool_calls", R"([{"name": "f", "arguments": {"k": "v"}}])"}};

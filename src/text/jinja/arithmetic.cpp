@@ -82,8 +82,9 @@ Result<Value> float_floor(Operator op, double a, double b) {
         remainder = std::copysign(0.0, b);
     }
     if (op == Operator::modulo) return Value(remainder);
-    // (a - remainder) / b is an integer but for rounding.
-    return Value(std::round((a - remainder) / b));
+    // (a - remainder) / b is an integer but for rounding; a zero has the sign of the quotient.
+    const double quotient = std::round((a - remainder) / b);
+    return Value(quotient == 0 ? std::copysign(0.0, a / b) : quotient);
 }
 
 Result<Value> float_apply(Operator op, double a, double b) {
@@ -144,6 +145,7 @@ Result<Value> repeated(Heap& heap, const Value& sequence, int64_t times) {
 Result<Value> apply(Heap& heap, Operator op, const Value& a, const Value& b) {
     if (const auto i = a.integer(), j = b.integer(); i && j) return int_apply(op, *i, *j);
     if (const auto x = a.number(), y = b.number(); x && y) return float_apply(op, *x, *y);
+    if (op == Operator::modulo && a.str()) return percent_format(heap, *a.str(), b);
     for (const Value* v : {&a, &b}) {
         if (const auto* undefined = v->get_if<Undefined>()) return undefined_error(*undefined);
     }
@@ -158,7 +160,6 @@ Result<Value> apply(Heap& heap, Operator op, const Value& a, const Value& b) {
         if ((a.str() || a.list()) && times_b) return repeated(heap, a, *times_b);
         if ((b.str() || b.list()) && times_a) return repeated(heap, b, *times_a);
     }
-    if (op == Operator::modulo && a.str()) return percent_format(heap, *a.str(), b);
     return type_error(fmt::format("{} does not go between {} and {}", spelling(op), a.type_name(),
                                   b.type_name()));
 }

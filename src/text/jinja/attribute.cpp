@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "text/jinja/ast.h"
 #include "text/jinja/builtin.h"
 #include "text/jinja/sequence.h"
 
@@ -51,6 +52,10 @@ Result<Value> attribute_of(Heap& heap, const Value& value, const StrPtr& name) {
     if (const auto* space = value.get_if<Namespace*>()) {
         const Value* found = (*space)->values.find(name->view());
         return found ? *found : Value(Undefined{name, value.type_name()});
+    }
+    const auto* callable = value.get_if<Callable*>();
+    if (callable && (*callable)->macro && name->view() == "name") {
+        return Value((*callable)->macro->name);
     }
     if (const Builtin* method = find_method(value, name->view())) {
         return Value(heap.callable({method, value, nullptr, nullptr}));

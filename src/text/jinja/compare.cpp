@@ -19,36 +19,47 @@ class Comparison {
     Result<bool> equal_items(const List& a, const List& b);
     Result<bool> equal_entries(const Dict& a, const Dict& b);
     Result<std::partial_ordering> order_items(const List& a, const List& b);
-    Result<void> enter();
+
+    // One level deeper for as long as it lives.
+    class Level {
+      public:
+        explicit Level(Comparison& comparison) : comparison_(comparison) { ++comparison_.depth_; }
+        ~Level() { --comparison_.depth_; }
+        Level(const Level&) = delete;
+        Level& operator=(const Level&) = delete;
+        Result<void> check() const;
+
+      private:
+        Comparison& comparison_;
+    };
 
     Heap& heap_;
     uint32_t depth_ = 0;
 };
 
-Result<void> Comparison::enter() {
-    if (++depth_ > heap_.budget().limits().depth) {
-        return type_error(fmt::format("values nested deeper than {} cannot be compared",
-                                      heap_.budget().limits().depth));
-    }
-    return {};
+Result<void> Comparison::Level::check() const {
+    const uint32_t limit = comparison_.heap_.budget().limits().depth;
+    if (comparison_.depth_ <= limit) return {};
+    return type_error(fmt::format("values nested deeper than {} cannot be compared", limit));
 }
 
 Result<bool> Comparison::equal_items(const List& a, const List& b) {
     if (&a == &b) return true;
     if (a.form != b.form || a.items.size() != b.items.size()) return false;
-    KVIK_TRY_VOID(enter());
+    const Level level(*this);
+    KVIK_TRY_VOID(level.check());
     for (size_t i = 0; i < a.items.size(); ++i) {
         KVIK_TRY(const bool same, equal(a.items[i], b.items[i]));
         if (!same) return false;
     }
-    --depth_;
     return true;
 }
 
 Result<bool> Comparison::equal_entries(const Dict& a, const Dict& b) {
     if (&a == &b) return true;
     if (a.entries().size() != b.entries().size()) return false;
-    KVIK_TRY_VOID(enter());
+    const Level level(*this);
+    KVIK_TRY_VOID(level.check());
     for (const Dict::Entry& entry : a.entries()) {
         KVIK_TRY(const std::string key, key_of(heap_.budget(), entry.key));
         const Value* other = b.find_key(key);
@@ -56,7 +67,6 @@ Result<bool> Comparison::equal_entries(const Dict& a, const Dict& b) {
         KVIK_TRY(const bool same, equal(entry.value, *other));
         if (!same) return false;
     }
-    --depth_;
     return true;
 }
 
@@ -81,12 +91,12 @@ Result<bool> Comparison::equal(const Value& a, const Value& b) {
 }
 
 Result<std::partial_ordering> Comparison::order_items(const List& a, const List& b) {
-    KVIK_TRY_VOID(enter());
+    const Level level(*this);
+    KVIK_TRY_VOID(level.check());
     for (size_t i = 0; i < std::min(a.items.size(), b.items.size()); ++i) {
         KVIK_TRY(const bool same, equal(a.items[i], b.items[i]));
         if (!same) return order(a.items[i], b.items[i]);
     }
-    --depth_;
     return a.items.size() <=> b.items.size();
 }
 

@@ -26,7 +26,9 @@ std::string key_of(std::string_view name) {
     return key;
 }
 
-Result<std::string> key_of(Budget& budget, const Value& value) {
+static Result<std::string> tuple_key(Budget& budget, const List& tuple, uint32_t depth);
+
+static Result<std::string> key_at(Budget& budget, const Value& value, uint32_t depth) {
     if (const Str* s = value.str()) {
         KVIK_TRY_VOID(budget.bytes(s->view().size()));
         return key_of(s->view());
@@ -35,8 +37,30 @@ Result<std::string> key_of(Budget& budget, const Value& value) {
     if (const auto n = value.number()) return number_key(*n);
     if (value.is<None>()) return std::string("n");
     if (value.is<Undefined>()) return std::string("u");
+    const List* list = value.list();
+    if (list && list->form == List::Form::tuple) return tuple_key(budget, *list, depth + 1);
     return fail(ErrorKind::failed,
                 fmt::format("{} cannot be a key or a set's member", value.type_name()));
+}
+
+// Each item's key behind its length, so that no two tuples share one.
+static Result<std::string> tuple_key(Budget& budget, const List& tuple, uint32_t depth) {
+    if (depth > budget.limits().depth) {
+        return fail(ErrorKind::failed,
+                    fmt::format("a key is a tuple nested deeper than {}", budget.limits().depth));
+    }
+    std::string key = "t";
+    for (const Value& item : tuple.items) {
+        KVIK_TRY_VOID(budget.steps());
+        KVIK_TRY(const std::string part, key_at(budget, item, depth));
+        KVIK_TRY_VOID(budget.bytes(part.size()));
+        key += fmt::format("{}:{}", part.size(), part);
+    }
+    return key;
+}
+
+Result<std::string> key_of(Budget& budget, const Value& value) {
+    return key_at(budget, value, 0);
 }
 
 const Value* Dict::find_key(const std::string& key) const {

@@ -25,7 +25,7 @@ struct List {
 };
 
 // What makes two keys one key: 1, 1.0 and true are equal, marks do not count.
-// An unhashable value (list, dict) is an error; a text's bytes are charged.
+// An unhashable value (list, dict, a tuple with one) is an error; a text's bytes are charged.
 Result<std::string> key_of(Budget& budget, const Value& value);
 std::string key_of(std::string_view name);
 
@@ -53,6 +53,8 @@ struct Namespace {
 struct Loop {
     std::vector<Value> items;
     size_t index = 0;
+    std::vector<Value> seen;  // what changed() was given last
+    bool asked = false;       // whether it was
 };
 
 struct Builtin;    // builtin.h

@@ -39,7 +39,7 @@ Result<Value> map_attribute(const Args& args) {
         if (name == "attribute") {
             path = value;
         } else if (name == "default") {
-            otherwise = value;
+            if (!value.is<None>()) otherwise = value;
         } else {
             return type_error(fmt::format("map has no argument '{}'", name));
         }

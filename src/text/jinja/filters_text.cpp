@@ -31,7 +31,7 @@ Result<Value> capitalize(const Args& args) {
 
 Result<Value> title(const Args& args) {
     KVIK_TRY(const StrPtr text, to_str(args.heap, args.self));
-    return titled(args.heap, *text, [](char32_t before) {
+    return titled(args.heap, *text, Case::upper, [](char32_t before) {
         return is_space(before) ||
                std::u32string_view(U"-({[<").find(before) != std::u32string_view::npos;
     });

@@ -53,9 +53,7 @@ Result<Value> to_float(const Args& args) {
 }
 
 Result<Value> abs(const Args& args) {
-    if (const auto number = args.self.number(); number && *number >= 0 && !args.self.is<bool>()) {
-        return args.self;
-    }
+    if (const auto* real = args.self.get_if<double>()) return Value(std::abs(*real));
     if (const auto i = args.self.integer(); i && *i >= 0) return Value(*i);
     return negated(args.self);
 }

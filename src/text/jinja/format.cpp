@@ -13,7 +13,11 @@ namespace kvik::jinja {
 namespace {
 
 Result<Value> converted(Heap& heap, const Value& value, char how) {
-    if (how != 'r') return value;
+    if (how == 0) return value;
+    if (how == 's') {
+        KVIK_TRY(StrPtr text, to_str(heap, value));
+        return Value(std::move(text));
+    }
     TextBuilder out(heap.budget());
     KVIK_TRY_VOID(print_repr(heap, out, value));
     return heap.string(out);
@@ -40,7 +44,8 @@ class PercentValues {
         return *found;
     }
     bool all_taken() const {
-        const bool whole = values_.dict() || (values_.list() && !tuple_);  // may go unused
+        // What has items may go unused.
+        const bool whole = values_.dict() || values_.is<Undefined>() || (values_.list() && !tuple_);
         return by_name_ || whole || taken_ == (tuple_ ? tuple_->items.size() : 1);
     }
 
@@ -95,10 +100,11 @@ Result<void> add_percent(Heap& heap, TextBuilder& out, const Value& value, Forma
         KVIK_TRY(const Value text, converted(heap, value, spec.type));
         spec.type = 's';
         spec.fill = " ";
+        spec.sign = 0;
         if (spec.align == '=') spec.align = '>';
         return format_value(heap, out, text, spec);
     }
-    if (std::string_view("diufFegxX").find(spec.type) == std::string_view::npos) {
+    if (std::string_view("diufFeEgGxXo").find(spec.type) == std::string_view::npos) {
         return type_error(fmt::format("'%{}' is no format", spec.type));
     }
     if (spec.type == 'i' || spec.type == 'u') spec.type = 'd';
@@ -112,7 +118,7 @@ Result<void> add_percent(Heap& heap, TextBuilder& out, const Value& value, Forma
 
 struct BracePlace {
     std::string_view name;
-    char conversion = 's';
+    char conversion = 0;  // r or s; 0: none
     std::string_view spec;
     size_t end = 0;
 };
@@ -142,12 +148,21 @@ Result<BracePlace> brace_place(std::string_view text, size_t at) {
     return place;
 }
 
-// `next` counts the places without a name.
-Result<Value> brace_value(const CallArgs& values, std::string_view name, size_t& next) {
+// How the places are numbered: by themselves, or one and all by the format.
+struct Numbering {
+    size_t next = 0;
+    bool given = false;
+};
+
+Result<Value> brace_value(const CallArgs& values, std::string_view name, Numbering& numbering) {
     size_t at = 0;
     const Number number = read_number(name, at);
     if (name.empty() || (number.value && at == name.size())) {
-        const size_t index = name.empty() ? next++ : static_cast<size_t>(*number.value);
+        if (name.empty() ? numbering.given : numbering.next > 0) {
+            return type_error("a format has places with and without a number");
+        }
+        numbering.given = !name.empty();
+        const size_t index = name.empty() ? numbering.next++ : static_cast<size_t>(*number.value);
         if (index >= values.positional.size()) {
             return type_error("a format has more places than values");
         }
@@ -188,7 +203,7 @@ Result<Value> percent_format(Heap& heap, const Str& format, const Value& values)
 Result<Value> brace_format(Heap& heap, const Str& format, const CallArgs& values) {
     const std::string_view text = format.view();
     TextBuilder out(heap.budget());
-    size_t next = 0;
+    Numbering numbering;
     size_t at = 0;
     while (!out.full()) {
         const size_t brace = std::min(text.find_first_of("{}", at), text.size());
@@ -203,9 +218,13 @@ Result<Value> brace_format(Heap& heap, const Str& format, const CallArgs& values
         if (text[brace] == '}') return type_error("a format has a single '}'");
         KVIK_TRY(const BracePlace place, brace_place(text, brace + 1));
         at = place.end;
-        KVIK_TRY(const Value given, brace_value(values, place.name, next));
+        KVIK_TRY(const Value given, brace_value(values, place.name, numbering));
         KVIK_TRY(const Value value, converted(heap, given, place.conversion));
         KVIK_TRY(FormatSpec spec, parse_format_spec(place.spec));
+        constexpr std::string_view kIntegerTypes("dxXob\0", 6);
+        if (value.integer() && spec.precision && kIntegerTypes.find(spec.type) != text.npos) {
+            return type_error("a format of an integer has no precision");
+        }
         spec.mark = mark_at(format.marked, brace);
         KVIK_TRY_VOID(format_value(heap, out, value, spec));
     }

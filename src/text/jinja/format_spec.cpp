@@ -31,6 +31,27 @@ std::string with_thousands(const std::string& digits) {
     return out;
 }
 
+// As 'g', but a digit stands behind the point, and the exponent comes one digit sooner.
+std::string short_digits(double size, int precision) {
+    const int n_digits = std::max(precision, 1);
+    const std::string scientific = fmt::format("{:.{}e}", size, n_digits - 1);
+    const size_t e = scientific.find('e');
+    if (e == scientific.npos) return scientific;  // inf, nan
+    const int exponent = std::atoi(scientific.c_str() + e + 1);
+    const std::string plain = fmt::format("{:.{}g}", size, n_digits);
+    if (exponent < -4 || exponent > n_digits - 1) return plain;
+    if (exponent == n_digits - 1) {
+        std::string digits = scientific.substr(0, e);
+        while (digits.find('.') != digits.npos && (digits.back() == '0' || digits.back() == '.')) {
+            const bool point = digits.back() == '.';
+            digits.pop_back();
+            if (point) break;
+        }
+        return digits + scientific.substr(e);
+    }
+    return plain.find('.') == plain.npos ? plain + ".0" : plain;
+}
+
 // The digits of |value|, without its sign; nothing when the type letter does not fit.
 std::optional<std::string> digits_of(const Value& value, const FormatSpec& spec) {
     const int precision = spec.precision.value_or(6);
@@ -38,11 +59,12 @@ std::optional<std::string> digits_of(const Value& value, const FormatSpec& spec)
     if (const auto i = value.integer();
         i && kIntegerTypes.find(spec.type) != std::string_view::npos) {
         const uint64_t size = *i < 0 ? 0 - static_cast<uint64_t>(*i) : static_cast<uint64_t>(*i);
-        if (spec.type == 'x') return fmt::format("{:x}", size);
-        if (spec.type == 'X') return fmt::format("{:X}", size);
-        if (spec.type == 'o') return fmt::format("{:o}", size);
-        if (spec.type == 'b') return fmt::format("{:b}", size);
-        return fmt::format("{}", size);
+        const int n_digits = spec.precision.value_or(0);
+        if (spec.type == 'x') return fmt::format("{:0{}x}", size, n_digits);
+        if (spec.type == 'X') return fmt::format("{:0{}X}", size, n_digits);
+        if (spec.type == 'o') return fmt::format("{:0{}o}", size, n_digits);
+        if (spec.type == 'b') return fmt::format("{:0{}b}", size, n_digits);
+        return fmt::format("{:0{}}", size, n_digits);
     }
     const auto number = value.number();
     if (!number) return std::nullopt;
@@ -53,13 +75,16 @@ std::optional<std::string> digits_of(const Value& value, const FormatSpec& spec)
             return fmt::format("{:.{}f}", size, precision);
         case 'e':
             return fmt::format("{:.{}e}", size, precision);
+        case 'E':
+            return fmt::format("{:.{}E}", size, precision);
         case 'g':
             return fmt::format("{:.{}g}", size, precision);
+        case 'G':
+            return fmt::format("{:.{}G}", size, precision);
         case '%':
             return fmt::format("{:.{}f}%", size * 100, precision);
         case 0:
-            if (spec.precision) return fmt::format("{:.{}g}", size, precision);
-            return float_repr(size);
+            return spec.precision ? short_digits(size, precision) : float_repr(size);
         default:
             return std::nullopt;
     }
@@ -111,7 +136,7 @@ Result<FormatSpec> parse_format_spec(std::string_view text) {
     }
     if (peek(at) == '+' || peek(at) == '-' || peek(at) == ' ') spec.sign = text[at++];
     if (peek(at) == '0') {
-        if (spec.align == 0) spec.align = '=';
+        spec.zeros = spec.align == 0;
         if (spec.fill == " ") spec.fill = "0";
         ++at;
     }
@@ -134,24 +159,25 @@ Result<FormatSpec> parse_format_spec(std::string_view text) {
     return spec;
 }
 
-Result<void> format_value(Heap& heap, TextBuilder& out, const Value& value,
-                          const FormatSpec& spec) {
-    if (!value.number() || spec.type == 's') {
-        if (spec.type != 0 && spec.type != 's') {
-            return type_error(
-                fmt::format("format '{}' does not fit {}", spec.type, value.type_name()));
-        }
-        KVIK_TRY(const StrPtr text, to_str(heap, value));
-        Piece piece{text->marked, text->n_chars};
-        if (spec.precision && static_cast<size_t>(*spec.precision) < text->n_chars) {
-            piece.n_chars = static_cast<size_t>(*spec.precision);
-            TextBuilder cut(heap.budget());
-            cut.add(text->marked, {0, byte_of(text->view(), piece.n_chars)});
-            KVIK_TRY(piece.text, cut.finish());
-        }
-        pad(out, spec, spec.align == 0 ? '<' : spec.align, "", piece);
-        return {};
+// Text at the left, cut to the precision.
+static Result<void> format_text(Heap& heap, TextBuilder& out, const Str& text,
+                                const FormatSpec& spec) {
+    if ((spec.type != 0 && spec.type != 's') || spec.align == '=' || spec.sign || spec.thousands) {
+        return type_error("a format for numbers does not fit str");
     }
+    Piece piece{text.marked, text.n_chars};
+    if (spec.precision && static_cast<size_t>(*spec.precision) < text.n_chars) {
+        piece.n_chars = static_cast<size_t>(*spec.precision);
+        TextBuilder cut(heap.budget());
+        cut.add(text.marked, {0, byte_of(text.view(), piece.n_chars)});
+        KVIK_TRY(piece.text, cut.finish());
+    }
+    pad(out, spec, spec.align == 0 ? '<' : spec.align, "", piece);
+    return {};
+}
+
+static Result<void> format_number(Heap& heap, TextBuilder& out, const Value& value,
+                                  const FormatSpec& spec) {
     if (spec.precision.value_or(0) > static_cast<int>(kMostPrecision)) {
         return type_error(fmt::format("a precision is over {}", kMostPrecision));
     }
@@ -160,16 +186,30 @@ Result<void> format_value(Heap& heap, TextBuilder& out, const Value& value,
     if (!digits) {
         return type_error(fmt::format("format '{}' does not fit {}", spec.type, value.type_name()));
     }
-    if (value.is<bool>() && spec.type == 0) digits = *value.get_if<bool>() ? "True" : "False";
-    if (spec.thousands) digits = with_thousands(*digits);
+    const char align = spec.align != 0 ? spec.align : spec.zeros ? '=' : '>';
     const bool negative = std::signbit(*value.number());
     const std::string_view sign = negative           ? "-"
                                   : spec.sign == '+' ? "+"
                                   : spec.sign == ' ' ? " "
                                                      : "";
+    if (spec.thousands) digits = with_thousands(*digits);
     const size_t n = digits->size();
-    pad(out, spec, spec.align == 0 ? '>' : spec.align, sign, {{std::move(*digits), {}}, n});
+    pad(out, spec, align, sign, {{std::move(*digits), {}}, n});
     return {};
+}
+
+Result<void> format_value(Heap& heap, TextBuilder& out, const Value& value,
+                          const FormatSpec& spec) {
+    if (const Str* text = value.str()) return format_text(heap, out, *text, spec);
+    const bool plain = spec.width == 0 && spec.type == 0 && spec.align == 0 && !spec.sign &&
+                       !spec.zeros && !spec.thousands && !spec.precision;
+    if (value.number() && !(plain && value.is<bool>())) {
+        return format_number(heap, out, value, spec);
+    }
+    if (!plain) {
+        return type_error(fmt::format("{} has no format but the empty one", value.type_name()));
+    }
+    return print(heap, out, value);
 }
 
 }  // namespace kvik::jinja

@@ -17,10 +17,11 @@ struct FormatSpec {
     std::string_view fill = " ";
     Mark mark = Mark::trusted;  // of the specification itself, which the fill is part of
     char align = 0;             // < > ^ =, or 0: as the type has it
-    char sign = '-';
+    bool zeros = false;         // a 0 before the width, and neither fill nor alignment
+    char sign = 0;              // + - or a blank, or 0: as -
     bool thousands = false;
     uint64_t width = 0;
-    std::optional<int> precision;
+    std::optional<int> precision;  // of an integer: digits at least
     char type = 0;
 };
 

@@ -26,14 +26,26 @@ Result<Value> range(const Args& args) {
     return list_of(args.heap, std::move(items));
 }
 
+Result<void> fill_with_pairs(Heap& heap, const Value& pairs, Dict& to) {
+    if (const auto* undefined = pairs.get_if<Undefined>()) return undefined_error(*undefined);
+    KVIK_TRY(const std::vector<Value> all, items_of(heap, pairs));
+    for (const Value& each : all) {
+        KVIK_TRY(const std::vector<Value> pair, items_of(heap, each));
+        if (pair.size() != 2) return type_error("dict and namespace take a dict, or pairs");
+        KVIK_TRY(const std::string key, key_of(heap.budget(), pair[0]));
+        to.set(key, pair[0], pair[1]);
+    }
+    return {};
+}
+
 // The entries of a dict that is given, then those given by name.
 Result<void> fill(const Args& args, Dict& to) {
     if (args.given.positional.size() > 1) return type_error("dict and namespace take one dict");
     for (const Value& given : args.given.positional) {
         const Dict* from = given.dict();
         if (!from) {
-            return type_error(
-                fmt::format("dict and namespace take a dict, not {}", given.type_name()));
+            KVIK_TRY_VOID(fill_with_pairs(args.heap, given, to));
+            continue;
         }
         KVIK_TRY_VOID(args.heap.budget().steps(from->entries().size()));
         for (const Dict::Entry& entry : from->entries()) {

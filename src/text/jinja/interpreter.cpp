@@ -43,6 +43,7 @@ class Interpreter {
     Result<Flow> exec(const BreakStmt&) { return Flow::leave_loop; }
     Result<Flow> exec(const ContinueStmt&) { return Flow::next_round; }
     Result<std::vector<Value>> items_for(const ForStmt& stmt);
+    Result<bool> go_through(const ForStmt& stmt, Loop& loop);
     Result<void> assign(const Target& target, const Value& value);
     Result<void> assign(const Target::Part& part, const Value& value);
     Scope& scope() { return evaluator_.scope(); }
@@ -156,7 +157,12 @@ Result<std::vector<Value>> Interpreter::items_for(const ForStmt& stmt) {
     for (Value& item : items) {
         KVIK_TRY_VOID(assign(stmt.target, item));
         KVIK_TRY(const Value wanted, evaluator_.evaluate(*stmt.filter));
-        if (wanted.truthy()) kept.push_back(std::move(item));
+        if (!wanted.truthy()) continue;
+        if (stmt.target.unpacks) {  // what was taken apart goes on as a tuple
+            KVIK_TRY(std::vector<Value> parts, items_of(heap_, item));
+            KVIK_TRY(item, list_of(heap_, std::move(parts), List::Form::tuple));
+        }
+        kept.push_back(std::move(item));
     }
     return kept;
 }
@@ -166,17 +172,26 @@ Result<Flow> Interpreter::exec(const ForStmt& stmt) {
     if (items.empty()) return run_in_scope(stmt.otherwise);
     Loop* loop = heap_.loop();
     loop->items = std::move(items);
+    KVIK_TRY(const bool any_ended, go_through(stmt, *loop));
+    // As jinja2 has it, rounds that all break or continue count as none.
+    return any_ended ? Flow::next : run_in_scope(stmt.otherwise);
+}
+
+// Whether some round came to the end of the body.
+Result<bool> Interpreter::go_through(const ForStmt& stmt, Loop& loop) {
     Scope& inside = evaluator_.new_scope(&scope());
     const Evaluator::Enter enter(evaluator_, inside);
-    for (loop->index = 0; loop->index < loop->items.size(); ++loop->index) {
+    bool any_ended = false;
+    for (loop.index = 0; loop.index < loop.items.size(); ++loop.index) {
         KVIK_TRY_VOID(heap_.budget().steps());
         inside.variables.clear();  // what a round sets is gone in the next
-        inside.variables[program_.loop] = loop;
-        KVIK_TRY_VOID(assign(stmt.target, loop->items[loop->index]));
+        inside.variables[program_.loop] = &loop;
+        KVIK_TRY_VOID(assign(stmt.target, loop.items[loop.index]));
         KVIK_TRY(const Flow flow, run(stmt.body));
         if (flow == Flow::leave_loop) break;
+        any_ended = any_ended || flow == Flow::next;
     }
-    return Flow::next;
+    return any_ended;
 }
 
 Result<void> Interpreter::assign(const Target::Part& part, const Value& value) {

@@ -148,6 +148,10 @@ void Lexer::leave(size_t end) {
 
 Result<void> Lexer::comment(const Opening& opening) {
     const size_t close_at = text_.find("#}", opening.inside);
+    if (opening.inside == text_.size()) {  // an opening that ends the template opens nothing
+        leave(opening.inside);
+        return {};
+    }
     if (close_at == text_.npos) {
         return fail_at(position(opening.begin), ErrorKind::file, "a comment has no end '#}'");
     }

@@ -72,6 +72,11 @@ Result<Value> count(const Args& args) {
     return Value(n);
 }
 
+Result<Value> copy_list(const Args& args) {
+    KVIK_TRY_VOID(changeable(args));
+    return list_of(args.heap, args.self.list()->items);
+}
+
 Result<Value> get(const Args& args) {
     KVIK_TRY(const std::string key, key_of(args.heap.budget(), args.at(0)));
     if (const Value* found = args.self.dict()->find_key(key)) return *found;
@@ -139,9 +144,23 @@ Result<Value> cycle(const Args& args) {
     return choices[loop.index % choices.size()];
 }
 
+// Whether it is given other values than the last time.
+Result<Value> changed(const Args& args) {
+    Loop& loop = **args.self.get_if<Loop*>();
+    const std::vector<Value>& now = args.given.positional;
+    bool same = loop.asked && loop.seen.size() == now.size();
+    for (size_t i = 0; same && i < now.size(); ++i) {
+        KVIK_TRY(same, equal(args.heap, loop.seen[i], now[i]));
+    }
+    loop.seen = now;
+    loop.asked = true;
+    return Value(!same);
+}
+
 constexpr Builtin kListRows[] = {
-    {"append", "item", append}, {"count", "item", count},      {"extend", "items", extend},
-    {"index", "item", index},   {"insert", "at item", insert}, {"pop", "at?", pop_item},
+    {"append", "item", append},  {"copy", "", copy_list},  {"count", "item", count},
+    {"extend", "items", extend}, {"index", "item", index}, {"insert", "at item", insert},
+    {"pop", "at?", pop_item},
 };
 
 constexpr Builtin kDictRows[] = {
@@ -151,6 +170,7 @@ constexpr Builtin kDictRows[] = {
 };
 
 constexpr Builtin kLoopRows[] = {
+    {"changed", "*", changed},
     {"cycle", "*", cycle},
 };
 

@@ -20,6 +20,12 @@ Result<StrPtr> text_or_null(const Args& args, size_t slot) {
     return args.text(slot, "");
 }
 
+Result<StrPtr> text_at(const Args& args, size_t slot) {
+    if (const StrPtr* s = args.slots[slot]->get_if<StrPtr>()) return *s;
+    return type_error(
+        fmt::format("argument {} is {}, not a str", slot + 1, args.slots[slot]->type_name()));
+}
+
 Result<Value> upper(const Args& args) {
     return in_case(args.heap, *self_of(args), Case::upper);
 }
@@ -33,7 +39,8 @@ Result<Value> capitalize(const Args& args) {
 }
 
 Result<Value> title(const Args& args) {
-    return titled(args.heap, *self_of(args), [](char32_t before) { return !is_cased(before); });
+    return titled(args.heap, *self_of(args), Case::title,
+                  [](char32_t before) { return !is_cased(before); });
 }
 
 Result<Value> strip_ends(const Args& args, Ends ends) {
@@ -102,28 +109,28 @@ Result<Value> endswith(const Args& args) {
 }
 
 Result<Value> removeprefix(const Args& args) {
-    KVIK_TRY(const StrPtr prefix, args.text(0, ""));
+    KVIK_TRY(const StrPtr prefix, text_at(args, 0));
     const StrPtr& text = self_of(args);
     const size_t begin = text->view().starts_with(prefix->view()) ? prefix->view().size() : 0;
     return args.heap.substring(text, {begin, text->view().size()});
 }
 
 Result<Value> removesuffix(const Args& args) {
-    KVIK_TRY(const StrPtr suffix, args.text(0, ""));
+    KVIK_TRY(const StrPtr suffix, text_at(args, 0));
     const StrPtr& text = self_of(args);
     const size_t cut = text->view().ends_with(suffix->view()) ? suffix->view().size() : 0;
     return args.heap.substring(text, {0, text->view().size() - cut});
 }
 
 Result<Value> replace(const Args& args) {
-    KVIK_TRY(const StrPtr what, args.text(0, ""));
-    KVIK_TRY(const StrPtr with, args.text(1, ""));
+    KVIK_TRY(const StrPtr what, text_at(args, 0));
+    KVIK_TRY(const StrPtr with, text_at(args, 1));
     KVIK_TRY(const int64_t at_most, args.integer(2, -1));
     return replaced(args.heap, *self_of(args), {*what, *with, at_most});
 }
 
 Result<Value> find(const Args& args) {
-    KVIK_TRY(const StrPtr what, args.text(0, ""));
+    KVIK_TRY(const StrPtr what, text_at(args, 0));
     const std::string_view text = self_of(args)->view();
     KVIK_TRY_VOID(args.heap.budget().bytes(text.size() + what->view().size()));
     const size_t at = find_text(text, what->view());
@@ -132,7 +139,7 @@ Result<Value> find(const Args& args) {
 }
 
 Result<Value> count(const Args& args) {
-    KVIK_TRY(const StrPtr what, args.text(0, ""));
+    KVIK_TRY(const StrPtr what, text_at(args, 0));
     const std::string_view text = self_of(args)->view();
     KVIK_TRY_VOID(args.heap.budget().bytes(text.size() + what->view().size()));
     if (what->view().empty()) return Value(static_cast<int64_t>(self_of(args)->n_chars + 1));
@@ -162,12 +169,54 @@ Result<Value> format(const Args& args) {
     return brace_format(args.heap, *self_of(args), args.given);
 }
 
+// Whether there are characters, and all are such.
+Result<Value> all_are(const Args& args, bool (*such)(char32_t)) {
+    const std::string_view text = self_of(args)->view();
+    KVIK_TRY_VOID(args.heap.budget().bytes(text.size()));
+    for (size_t at = 0; at < text.size();) {
+        const Character c = character_at(text, at);
+        if (!such(c.code)) return Value(false);
+        at += c.n_bytes;
+    }
+    return Value(!text.empty());
+}
+
+Result<Value> isalpha(const Args& args) {
+    return all_are(args, is_letter);
+}
+
+Result<Value> isdigit(const Args& args) {
+    return all_are(args, is_digit);
+}
+
+Result<Value> isalnum(const Args& args) {
+    return all_are(args, [](char32_t code) { return is_letter(code) || is_numeric(code); });
+}
+
+Result<Value> isspace(const Args& args) {
+    return all_are(args, is_space);
+}
+
+Result<Value> islower(const Args& args) {
+    return Value(is_cased_as(self_of(args)->view(), is_lower));
+}
+
+Result<Value> isupper(const Args& args) {
+    return Value(is_cased_as(self_of(args)->view(), is_upper));
+}
+
 constexpr Builtin kRows[] = {
     {"capitalize", "", capitalize},
     {"count", "sub", count},
     {"endswith", "suffix", endswith},
     {"find", "sub", find},
     {"format", "*", format},
+    {"isalnum", "", isalnum},
+    {"isalpha", "", isalpha},
+    {"isdigit", "", isdigit},
+    {"islower", "", islower},
+    {"isspace", "", isspace},
+    {"isupper", "", isupper},
     {"join", "iterable", join},
     {"lower", "", lower},
     {"lstrip", "chars?", lstrip},

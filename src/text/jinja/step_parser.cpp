@@ -118,7 +118,7 @@ Result<Step> ExpressionParser::test() {
         return Step{at, std::move(test)};
     }
     const auto is_operator = [&] {
-        for (const std::string_view word : {"else", "or", "and", "if", "in", "not", "is"}) {
+        for (const std::string_view word : {"else", "or", "and"}) {
             if (cursor_.is_word(word)) return true;
         }
         return false;

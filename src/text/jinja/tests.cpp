@@ -68,14 +68,7 @@ Result<Value> is_callable(const Args& args) {
 Result<Value> all_cased(const Args& args, bool (*wanted)(char32_t)) {
     KVIK_TRY(const StrPtr text, to_str(args.heap, args.self));
     KVIK_TRY_VOID(args.heap.budget().bytes(text->view().size()));
-    bool any = false;
-    for (size_t at = 0; at < text->view().size();) {
-        const Character c = character_at(text->view(), at);
-        if (is_cased(c.code) && !wanted(c.code)) return Value(false);
-        any = any || wanted(c.code);
-        at += c.n_bytes;
-    }
-    return Value(any);
+    return Value(is_cased_as(text->view(), wanted));
 }
 
 Result<Value> is_lower_text(const Args& args) {
@@ -149,11 +142,14 @@ Result<Value> is_same(const Args& args) {
     return is_equal(args);
 }
 
+// A name looked up in a table: what cannot be a key is an error.
 Result<Value> is_filter(const Args& args) {
+    KVIK_TRY_VOID(key_of(args.heap.budget(), args.self));
     return Value(args.self.str() && find_filter(args.self.str()->view()));
 }
 
 Result<Value> is_test(const Args& args) {
+    KVIK_TRY_VOID(key_of(args.heap.budget(), args.self));
     return Value(args.self.str() && find_test(args.self.str()->view()));
 }
 

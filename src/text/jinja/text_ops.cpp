@@ -107,17 +107,18 @@ Result<Value> in_case(Heap& heap, const Str& text, Case form) {
 }
 
 Result<Value> capitalized(Heap& heap, const Str& text) {
-    return titled(heap, text, [](char32_t) { return false; });
+    return titled(heap, text, Case::title, [](char32_t) { return false; });
 }
 
-Result<Value> titled(Heap& heap, const Str& text, bool (*begins_word)(char32_t before)) {
+Result<Value> titled(Heap& heap, const Str& text, Case initial,
+                     bool (*begins_word)(char32_t before)) {
     TextBuilder out(heap.budget());
     KVIK_TRY_VOID(heap.budget().bytes(kCaseCost * text.view().size()));
     bool begins = true;
     for (CaseWalk walk(text.view()); !walk.done() && !out.full();) {
         const Mark mark = mark_at(text.marked, walk.at());
         const char32_t code = character_at(text.view(), walk.at()).code;
-        out.add(walk.next(begins ? Case::title : Case::lower), mark);
+        out.add(walk.next(begins ? initial : Case::lower), mark);
         begins = begins_word(code);
     }
     return heap.string(out);

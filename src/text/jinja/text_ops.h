@@ -17,8 +17,9 @@ namespace kvik::jinja {
 Result<Value> in_case(Heap& heap, const Str& text, Case form);
 Result<Value> capitalized(Heap& heap, const Str& text);  // "aBC d" -> "Abc d"
 // "they're a-b" -> "They're A-B": a word begins after what `begins_word` says of the character
-// before it, and at the start.
-Result<Value> titled(Heap& heap, const Str& text, bool (*begins_word)(char32_t before));
+// before it, and at the start; its first letter is put in the case `initial`.
+Result<Value> titled(Heap& heap, const Str& text, Case initial,
+                     bool (*begins_word)(char32_t before));
 
 enum class Ends : uint8_t { both, left, right };
 // Takes characters off the ends: those of `which`, or blanks where it is null.

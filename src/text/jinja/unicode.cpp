@@ -172,6 +172,36 @@ bool is_printable(char32_t code) {
     }
 }
 
+bool is_letter(char32_t code) {
+    const utf8proc_category_t kind = category(code);
+    return kind == UTF8PROC_CATEGORY_LU || kind == UTF8PROC_CATEGORY_LL ||
+           kind == UTF8PROC_CATEGORY_LT || kind == UTF8PROC_CATEGORY_LM ||
+           kind == UTF8PROC_CATEGORY_LO;
+}
+
+bool is_digit(char32_t code) {
+    const bool raised = code == 0xB2 || code == 0xB3 || code == 0xB9 || code == 0x2070 ||
+                        (code >= 0x2074 && code <= 0x2079) || (code >= 0x2080 && code <= 0x2089);
+    return raised || category(code) == UTF8PROC_CATEGORY_ND;
+}
+
+bool is_numeric(char32_t code) {
+    const utf8proc_category_t kind = category(code);
+    return kind == UTF8PROC_CATEGORY_ND || kind == UTF8PROC_CATEGORY_NL ||
+           kind == UTF8PROC_CATEGORY_NO;
+}
+
+bool is_cased_as(std::string_view text, bool (*such)(char32_t)) {
+    bool any = false;
+    for (size_t at = 0; at < text.size();) {
+        const Character c = character_at(text, at);
+        if (is_cased(c.code) && !such(c.code)) return false;
+        any = any || such(c.code);
+        at += c.n_bytes;
+    }
+    return any;
+}
+
 bool is_upper(char32_t code) {
     if (is_ascii(code)) return code >= 'A' && code <= 'Z';
     return category(code) == UTF8PROC_CATEGORY_LU;

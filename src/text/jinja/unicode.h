@@ -48,8 +48,13 @@ class CaseWalk {
     bool after_cased_ = false;  // a cased letter stands before, or only ignorable ones after it
 };
 
+bool is_letter(char32_t code);   // str.isalpha
+bool is_digit(char32_t code);    // str.isdigit, but for digits in circles and the like
+bool is_numeric(char32_t code);  // str.isnumeric, but for the letters that are numbers
 bool is_cased(char32_t code);
 bool is_upper(char32_t code);
 bool is_lower(char32_t code);
+// No cased character but those that are `such`, and at least one: str.isupper and str.islower.
+bool is_cased_as(std::string_view text, bool (*such)(char32_t));
 
 }  // namespace kvik::jinja
