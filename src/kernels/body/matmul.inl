@@ -20,14 +20,14 @@ constexpr uint32_t kPrefetchBytes = 4096;  // ahead of the weights in use; measu
 
 [[gnu::always_inline]] inline void add_fifth_bits(const uint8_t* plane, int half, Simd::I* w) {
     const Simd::I bits = Simd::iload(plane + 4 * Simd::kLanes * half);
-    w[0] = Simd::add_bit<0, 16>(w[0], bits);
-    w[1] = Simd::add_bit<1, 16>(w[1], bits);
-    w[2] = Simd::add_bit<2, 16>(w[2], bits);
-    w[3] = Simd::add_bit<3, 16>(w[3], bits);
-    w[4] = Simd::add_bit<4, 16>(w[4], bits);
-    w[5] = Simd::add_bit<5, 16>(w[5], bits);
-    w[6] = Simd::add_bit<6, 16>(w[6], bits);
-    w[7] = Simd::add_bit<7, 16>(w[7], bits);
+    w[0] = Simd::add_bit<0, 4>(w[0], bits);
+    w[1] = Simd::add_bit<1, 4>(w[1], bits);
+    w[2] = Simd::add_bit<2, 4>(w[2], bits);
+    w[3] = Simd::add_bit<3, 4>(w[3], bits);
+    w[4] = Simd::add_bit<4, 4>(w[4], bits);
+    w[5] = Simd::add_bit<5, 4>(w[5], bits);
+    w[6] = Simd::add_bit<6, 4>(w[6], bits);
+    w[7] = Simd::add_bit<7, 4>(w[7], bits);
 }
 
 struct Q4_0 {

@@ -94,10 +94,10 @@ struct Q3_K : SignedScales<1536> {
         load_bit_pairs<kPart>(group + 256 * block, half, w);
         const Simd::I bits =
             Simd::iload(group + 1024 + 64 * (2 * block + kPart / 2) + 4 * Simd::kLanes * half);
-        w[0] = Simd::add_bit<kFirst, 4>(w[0], bits);
-        w[1] = Simd::add_bit<kFirst + 1, 4>(w[1], bits);
-        w[2] = Simd::add_bit<kFirst + 2, 4>(w[2], bits);
-        w[3] = Simd::add_bit<kFirst + 3, 4>(w[3], bits);
+        w[0] = Simd::add_bit<kFirst, 2>(w[0], bits);
+        w[1] = Simd::add_bit<kFirst + 1, 2>(w[1], bits);
+        w[2] = Simd::add_bit<kFirst + 2, 2>(w[2], bits);
+        w[3] = Simd::add_bit<kFirst + 3, 2>(w[3], bits);
     }
 };
 

@@ -79,12 +79,12 @@ struct Simd {
     static I high_nibbles(I v) {
         return _mm256_and_si256(_mm256_srli_epi16(v, 4), _mm256_set1_epi8(15));
     }
-    // w + kValue in bytes whose bit `kBit` of `bits` is set.
-    template <int kBit, int kValue>
+    // w with bit kTo set in bytes whose bit `kBit` of `bits` is.
+    template <int kBit, int kTo>
     static I add_bit(I w, I bits) {
-        const I bit = _mm256_set1_epi8(static_cast<char>(1 << kBit));
-        const I is_set = _mm256_cmpeq_epi8(_mm256_and_si256(bits, bit), bit);
-        return _mm256_or_si256(w, _mm256_and_si256(is_set, _mm256_set1_epi8(kValue)));
+        const I moved = kBit < kTo ? _mm256_slli_epi16(bits, kBit < kTo ? kTo - kBit : 0)
+                                   : _mm256_srli_epi16(bits, kBit < kTo ? 0 : kBit - kTo);
+        return _mm256_or_si256(w, _mm256_and_si256(moved, _mm256_set1_epi8(1 << kTo)));
     }
     static I look_up(I nibbles, const uint8_t* table) {
         const __m128i t = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table));
