@@ -146,7 +146,7 @@ Result<Json> model_facts(const std::string& path, FactsDetail detail) {
         weights_bytes += tensor.n_bytes;
     }
     facts["parameters"] = parameters;
-    const auto config = config_from_gguf(file, gguf_architectures());
+    const auto config = config_from_gguf(file);
     facts["supported"] = config.has_value();
     if (!config && config.error().kind != ErrorKind::unsupported)
         return tl::unexpected(config.error());

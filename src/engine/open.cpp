@@ -20,12 +20,15 @@ static Result<Act> act_named(const std::string& name) {
 static void find_template(std::optional<std::string> source, EngineParts& parts) {
     if (!parts.tokenizer) return;
     const bool is_own = source.has_value();
-    if (!is_own) source = builtin_chat_template(parts.model->spec().architecture);
+    const std::string& architecture = parts.model->spec().architecture;
+    if (!is_own) source = builtin_chat_template(architecture);
+    const bool is_chatml = source == builtin_chat_template("");
     Result<ChatTemplate> compiled = ChatTemplate::compile(std::move(*source));
     if (!compiled) {
         parts.template_error = std::move(compiled).error();
     } else if (is_own || find_turn_end(*parts.tokenizer, *compiled)) {
         parts.chat_template = std::make_unique<ChatTemplate>(std::move(*compiled));
+        if (!is_own) parts.builtin_template = is_chatml ? "chatml" : architecture;
     }
 }
 
@@ -44,10 +47,10 @@ Result<std::unique_ptr<Engine>> Engine::open(EngineOptions options) {
                                              .pool = parts.pool.get(),
                                              .progress = options.progress}));
     parts.model = std::move(loaded.model);
-    if (loaded.tokenizer) {
-        KVIK_TRY(parts.tokenizer, make_tokenizer(std::move(*loaded.tokenizer)));
+    if (loaded.words.tokenizer) {
+        KVIK_TRY(parts.tokenizer, make_tokenizer(std::move(*loaded.words.tokenizer)));
     }
-    find_template(std::move(loaded.chat_template), parts);
+    find_template(std::move(loaded.words.chat_template), parts);
     KVIK_TRY(std::unique_ptr<Impl> impl, Impl::open(std::move(parts), options));
     impl->parts.load_ms = steady_now_ms() - started_ms;
     return std::unique_ptr<Engine>(new Engine(std::move(impl)));

@@ -1,7 +1,6 @@
 #include "model/attention.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -27,6 +26,12 @@ ItemRows rows_of(const AttentionItem& item, const ModelConfig& config,
             rows.at[rows.n++] = (row * config.n_heads + item.first_head + h) * config.head_dim;
         }
     return rows;
+}
+
+// The first chunk that any row of the item sees: those before it lie outside of the window.
+uint32_t first_chunk(const ItemRows& rows, uint32_t window) {
+    const uint32_t sees = rows.position[0] + 1;
+    return window == 0 || sees <= window ? 0 : (sees - window) / kChunkTokens;
 }
 
 void clear(AttentionState& state, uint32_t n, uint32_t head_dim) {
@@ -71,7 +76,7 @@ void attend_chunk(const KernelTable& kernels, const ModelConfig& config, const B
         .v_tiles = v_tiles,
         .begin = begin,
         .end = end,
-        .scale = 1.0f / std::sqrt(static_cast<float>(config.head_dim)),
+        .scale = config.attention_scale,
         .scores = own.scores,
         .m = state.m,
         .l = state.l,
@@ -133,16 +138,17 @@ void attend(Worker worker, const KernelTable& kernels, const ModelConfig& config
             const Batch& batch, const KvView& kv, uint32_t layer, TransformerScratch& scratch) {
     WorkerScratch& own = scratch.workers[worker.index()];
     const auto n_items = static_cast<uint32_t>(scratch.items.size());
+    const uint32_t window = config.window(layer);
     if (scratch.apart) {
-        uint32_t unit = 0;
+        uint32_t n_units = 0;
         for (const AttentionItem& item : scratch.items) {
             const ItemRows rows = rows_of(item, config, scratch);
             bool gathered = false;
-            for (uint32_t c = 0; c < item.n_chunks; ++c, ++unit) {
-                if (unit % worker.count() != worker.index()) continue;
+            for (uint32_t c = first_chunk(rows, window); c < item.n_chunks; ++c) {
+                if (n_units++ % worker.count() != worker.index()) continue;
                 if (!gathered) gather_queries(rows, config, scratch, own);
                 gathered = true;
-                AttentionState& state = scratch.states[unit];
+                AttentionState& state = scratch.states[item.first_unit + c];
                 clear(state, rows.n, config.head_dim);
                 attend_chunk(kernels, config, batch, kv, layer, item, rows, c, own, state);
             }
@@ -151,8 +157,9 @@ void attend(Worker worker, const KernelTable& kernels, const ModelConfig& config
         for (uint32_t i = worker.index(); i < n_items; i += worker.count()) {
             const AttentionItem& item = scratch.items[i];
             const ItemRows rows = rows_of(item, config, scratch);
-            AttentionState& first = scratch.states[item.first_unit];
-            for (uint32_t c = 1; c < item.n_chunks; ++c)
+            const uint32_t begin = first_chunk(rows, window);
+            AttentionState& first = scratch.states[item.first_unit + begin];
+            for (uint32_t c = begin + 1; c < item.n_chunks; ++c)
                 merge(kernels, scratch.states[item.first_unit + c], rows.n, config.head_dim, first);
             finish(rows, config, first, scratch);
         }
@@ -164,7 +171,7 @@ void attend(Worker worker, const KernelTable& kernels, const ModelConfig& config
         gather_queries(rows, config, scratch, own);
         AttentionState state;
         clear(state, rows.n, config.head_dim);
-        for (uint32_t c = 0; c < item.n_chunks; ++c)
+        for (uint32_t c = first_chunk(rows, window); c < item.n_chunks; ++c)
             attend_chunk(kernels, config, batch, kv, layer, item, rows, c, own, state);
         finish(rows, config, state, scratch);
     }

@@ -26,12 +26,24 @@ enum class RopeLayout : uint8_t {
     halves,    // i and i + n_dims / 2
 };
 
-// Pair i at position p turns by the angle (p / linear_factor) * base^(-2i / n_dims).
+// Pair i at position p turns by the angle (p / linear_factor) * base^(-2i / n_dims) / divisors[i].
 struct RopeConfig {
     double base = 10000;
     double linear_factor = 1;  // 1: positions are taken as they are
     uint32_t n_dims = 0;       // first elements of a head that turn; the rest pass unchanged
     RopeLayout layout = RopeLayout::adjacent;
+    std::vector<double> divisors = {};  // [n_dims / 2], or empty: all 1
+};
+
+// How a layer's input is normed: by its root mean square, or by mean and deviation with a bias.
+enum class Norm : uint8_t { rms, layer };
+
+// What stands between up and down: silu(gate) * up, gelu(gate) * up, or gelu(up) without a gate.
+enum class Mlp : uint8_t { silu_gated, gelu_gated, gelu };
+
+enum class Positions : uint8_t {
+    rope,     // queries and keys turn
+    learned,  // a row of a table is added to the embedding
 };
 
 struct ModelConfig {
@@ -45,13 +57,22 @@ struct ModelConfig {
     uint32_t ff_size = 0;
     uint32_t vocab_size = 0;
     uint32_t context_length = 0;
-    float rms_eps = 0;
+    Norm norm = Norm::rms;
+    float norm_eps = 0;
+    Mlp mlp = Mlp::silu_gated;
+    Positions positions = Positions::rope;
     RopeConfig rope;
+    RopeConfig local_rope;          // of layers with a window, if it differs; else n_dims is 0
     std::vector<uint32_t> windows;  // [n_layers] positions a layer sees, or empty; see window()
-    bool tied_head = false;         // the embedding is the head too
+    float embedding_scale = 1;
+    float attention_scale = 0;  // of a score, before the softmax
+    bool tied_head = false;     // the embedding is the head too
 
     // The last positions that the layer sees, its own included; 0: all of them.
     uint32_t window(uint32_t layer) const { return windows.empty() ? 0 : windows[layer]; }
+    const RopeConfig& rope_of(uint32_t layer) const {
+        return local_rope.n_dims > 0 && window(layer) > 0 ? local_rope : rope;
+    }
 };
 
 enum class ConfigField : uint8_t {
@@ -63,12 +84,14 @@ enum class ConfigField : uint8_t {
     ff_size,
     vocab_size,
     context_length,
-    rms_eps,
+    norm_eps,
     rope_base,
     rope_linear_factor,
     rope_n_dims,
+    window,
+    attention_scale,
 };
-inline constexpr size_t kNConfigFields = 12;
+inline constexpr size_t kNConfigFields = 14;
 
 // What a file calls the fields: messages speak the file's language.
 struct ConfigNames {

@@ -19,7 +19,8 @@ ModelConfig valid_config() {
     config.ff_size = 128;
     config.vocab_size = 100;
     config.context_length = 256;
-    config.rms_eps = 1e-5f;
+    config.norm_eps = 1e-5f;
+    config.attention_scale = 0.25f;
     config.rope.n_dims = 16;
     return config;
 }
@@ -68,8 +69,9 @@ TEST(Config, reals_are_finite_and_in_range) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     for (const double lie : {0.0, -1.0, kNan, kInfinity, -kInfinity}) {
         ModelConfig config = valid_config();
-        config.rms_eps = static_cast<float>(lie);
-        expect_refused(validate(config, names()), ErrorKind::file, {name_of(ConfigField::rms_eps)});
+        config.norm_eps = static_cast<float>(lie);
+        expect_refused(validate(config, names()), ErrorKind::file,
+                       {name_of(ConfigField::norm_eps)});
         config = valid_config();
         config.rope.base = lie;
         expect_refused(validate(config, names()), ErrorKind::file,

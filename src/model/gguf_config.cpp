@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
+
+#include "formats/byte_cursor.h"
+#include "model/arch/registry.h"
 
 namespace kvik {
 namespace {
@@ -43,40 +47,14 @@ class ArchitectureKeys {
     std::string_view architecture_;
 };
 
-Result<GgufArchitecture> find_architecture(const GgufMetadata& metadata,
-                                           std::span<const GgufArchitecture> known) {
-    constexpr std::string_view key = "general.architecture";
-    KVIK_TRY(const std::string_view name, metadata.require_string(key));
-    std::string list;
-    for (const GgufArchitecture& architecture : known) {
-        if (architecture.name == name) return architecture;
-        list += fmt::format("{}{}", list.empty() ? "" : ", ", architecture.name);
-    }
-    return tl::unexpected<Error>(metadata.error_about(
-        key,
-        fmt::format("is {}, kvik runs {}: take a model of one of these", in_quotes(name), list),
-        ErrorKind::unsupported));
-}
-
 // What would change the numbers and is not computed must not pass in silence.
-Result<void> refuse_unsupported(const GgufFile& file, const ArchitectureKeys& keys) {
+Result<void> refuse_unsupported(const ArchitectureKeys& keys) {
     KVIK_TRY(const uint32_t n_experts, keys.integer_or("expert_count", 0));
     if (n_experts > 0)
         return keys.unsupported("expert_count",
                                 fmt::format("is {}, mixtures of experts are not supported: take a "
                                             "dense model",
                                             n_experts));
-    KVIK_TRY(const uint32_t window, keys.integer_or("attention.sliding_window", 0));
-    if (window > 0)
-        return keys.unsupported(
-            "attention.sliding_window",
-            fmt::format("is {}, windows are not supported: take a model with full attention",
-                        window));
-    if (file.find("rope_freqs.weight"))
-        return fail(ErrorKind::unsupported,
-                    fmt::format("{}: tensor 'rope_freqs.weight' scales RoPE by frequency, which is "
-                                "not supported: take a model without it",
-                                file.metadata().file()));
     return {};
 }
 
@@ -84,6 +62,26 @@ Result<void> refuse_unsupported(const GgufFile& file, const ArchitectureKeys& ke
 std::string_view linear_factor_suffix(const ArchitectureKeys& keys) {
     const bool is_old = keys.has("rope.scale_linear") && !keys.has("rope.scaling.factor");
     return is_old ? "rope.scale_linear" : "rope.scaling.factor";
+}
+
+// Llama 3 files say what divides each pair's frequency in a tensor.
+Result<std::vector<double>> read_divisors(const GgufFile& file, uint32_t n_dims) {
+    constexpr std::string_view name = "rope_freqs.weight";
+    const TensorEntry* entry = file.find(name);
+    if (!entry) return std::vector<double>();
+    const auto refuse = [&](std::string_view problem) {
+        return fail(ErrorKind::file,
+                    fmt::format("{}: tensor '{}' at byte {} {}: convert the model again",
+                                file.metadata().file(), name, entry->offset, problem));
+    };
+    if (entry->dtype != DType::f32 || entry->shape != Shape{{n_dims / 2, 1, 1, 1}, 1})
+        return refuse(fmt::format("is not {} numbers of type F32", n_dims / 2));
+    std::vector<float> values(n_dims / 2);
+    dtype_info(DType::f32).decode(file.view(*entry).data(), values.size(), values.data());
+    for (const float value : values)
+        if (!(value >= 1e-3f && value <= 1e6f))
+            return refuse(fmt::format("holds {}, the range is 0.001 .. 1000000", value));
+    return std::vector<double>(values.begin(), values.end());
 }
 
 Result<RopeConfig> read_rope(const ArchitectureKeys& keys, uint32_t head_dim) {
@@ -151,7 +149,11 @@ Result<uint32_t> read_vocab_size(const GgufFile& file, const ArchitectureKeys& k
     return static_cast<uint32_t>(std::min<uint64_t>(n_rows, UINT32_MAX));
 }
 
-ConfigNames names_of(const ArchitectureKeys& keys) {
+std::string_view eps_suffix(Norm norm) {
+    return norm == Norm::rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon";
+}
+
+ConfigNames names_of(const ArchitectureKeys& keys, Norm norm) {
     ConfigNames names;
     names.file = keys.metadata().file();
     const auto name = [&](ConfigField field, std::string_view suffix) {
@@ -165,24 +167,60 @@ ConfigNames names_of(const ArchitectureKeys& keys) {
     name(ConfigField::ff_size, "feed_forward_length");
     name(ConfigField::vocab_size, "vocab_size");
     name(ConfigField::context_length, "context_length");
-    name(ConfigField::rms_eps, "attention.layer_norm_rms_epsilon");
+    name(ConfigField::norm_eps, eps_suffix(norm));
     name(ConfigField::rope_base, "rope.freq_base");
     name(ConfigField::rope_linear_factor, linear_factor_suffix(keys));
     name(ConfigField::rope_n_dims, "rope.dimension_count");
+    name(ConfigField::window, "attention.sliding_window");
+    name(ConfigField::attention_scale, "attention.key_length");
     return names;
+}
+
+// Layers with a window turn as they would without scaling, at a base of their own.
+RopeConfig local_rope_of(const ModelConfig& config, double base) {
+    RopeConfig local = config.rope;
+    local.base = base;
+    local.linear_factor = 1;
+    local.divisors.clear();
+    return local;
+}
+
+// The largest Gemma 3 scales its scores by the even share of the hidden state, not by the head's
+// width; GGUF does not say so (Gemma Team 2025, arXiv 2503.19786: query_pre_attn_scalar).
+constexpr uint32_t kLayersOfLargestGemma3 = 62;
+
+Result<void> read_attention(const GgufFile& file, const ArchitectureKeys& keys,
+                            const ArchitectureTraits& traits, ModelConfig& config) {
+    if (traits.positions == Positions::rope) {
+        KVIK_TRY(config.rope, read_rope(keys, config.head_dim));
+        config.rope.layout = traits.gguf_rope;
+        KVIK_TRY(config.rope.divisors, read_divisors(file, config.rope.n_dims));
+    }
+    KVIK_TRY(const uint32_t window, keys.integer_or("attention.sliding_window", 0));
+    apply_traits(traits, window, config);
+    if (traits.local_rope_base > 0) {
+        KVIK_TRY(const double base, keys.real_or("rope.freq_base_swa", traits.local_rope_base));
+        config.local_rope = local_rope_of(config, base);
+    }
+    if (traits.name == "gemma3" && config.n_layers == kLayersOfLargestGemma3 && config.n_heads > 0)
+        config.attention_scale =
+            1.0f / std::sqrt(static_cast<float>(config.hidden_size / config.n_heads));
+    return {};
 }
 
 }  // namespace
 
-Result<ModelConfig> config_from_gguf(const GgufFile& file,
-                                     std::span<const GgufArchitecture> known) {
+Result<ModelConfig> config_from_gguf(const GgufFile& file) {
     const GgufMetadata& metadata = file.metadata();
-    KVIK_TRY(const GgufArchitecture architecture, find_architecture(metadata, known));
-    const ArchitectureKeys keys(metadata, architecture.name);
-    KVIK_TRY_VOID(refuse_unsupported(file, keys));
+    constexpr std::string_view key = "general.architecture";
+    KVIK_TRY(const std::string_view said, metadata.require_string(key));
+    KVIK_TRY(
+        const ArchitectureTraits traits,
+        traits_named(ModelFormat::gguf, said, fmt::format("{}: key '{}'", metadata.file(), key)));
+    const ArchitectureKeys keys(metadata, traits.gguf);
+    KVIK_TRY_VOID(refuse_unsupported(keys));
 
     ModelConfig config;
-    config.architecture = architecture.name;
     KVIK_TRY(const std::optional<std::string_view> name, metadata.find_string("general.name"));
     config.name = name.value_or("");
     KVIK_TRY(config.n_layers, keys.require("block_count"));
@@ -191,15 +229,19 @@ Result<ModelConfig> config_from_gguf(const GgufFile& file,
     KVIK_TRY(config.n_kv_heads, keys.integer_or("attention.head_count_kv", config.n_heads));
     KVIK_TRY(config.ff_size, keys.require("feed_forward_length"));
     KVIK_TRY(config.context_length, keys.require("context_length"));
-    KVIK_TRY(const double rms_eps,
-             metadata.require_real(keys.key("attention.layer_norm_rms_epsilon")));
-    config.rms_eps = static_cast<float>(rms_eps);
+    KVIK_TRY(const double eps, metadata.require_real(keys.key(eps_suffix(traits.norm))));
+    config.norm_eps = static_cast<float>(eps);
     KVIK_TRY(config.head_dim, read_head_dim(keys, config));
-    KVIK_TRY(config.rope, read_rope(keys, config.head_dim));
-    config.rope.layout = architecture.rope_layout;
     KVIK_TRY(config.vocab_size, read_vocab_size(file, keys));
     config.tied_head = file.find("output.weight") == nullptr;
-    KVIK_TRY_VOID(validate(config, names_of(keys)));
+    // Before windows and tables are sized by them.
+    config.rope.n_dims = 2;
+    config.attention_scale = 1;
+    config.positions = traits.positions;
+    const ConfigNames names = names_of(keys, traits.norm);
+    KVIK_TRY_VOID(validate(config, names));
+    KVIK_TRY_VOID(read_attention(file, keys, traits, config));
+    KVIK_TRY_VOID(validate(config, names));
     return config;
 }
 

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <limits>
 
 #include "testing/expect_error.h"
@@ -12,14 +11,11 @@
 namespace kvik {
 namespace {
 
-constexpr std::array<GgufArchitecture, 2> kKnown = {GgufArchitecture{"llama", RopeLayout::adjacent},
-                                                    GgufArchitecture{"other", RopeLayout::halves}};
-
 Result<ModelConfig> config_of(const std::vector<std::byte>& bytes) {
     const Result<GgufFile> file = GgufFile::from_bytes(bytes, "m.gguf");
     EXPECT_TRUE(file) << file.error().message;
     if (!file) return tl::unexpected<Error>(file.error());
-    return config_from_gguf(*file, kKnown);
+    return config_from_gguf(*file);
 }
 
 // The sample with another u32 at a key.
@@ -47,7 +43,7 @@ TEST(GgufConfig, reads_what_a_llama_file_says) {
     EXPECT_EQ(config->ff_size, 16u);
     EXPECT_EQ(config->vocab_size, 4u);
     EXPECT_EQ(config->context_length, 64u);
-    EXPECT_EQ(config->rms_eps, 1e-5f);
+    EXPECT_EQ(config->norm_eps, 1e-5f);
     EXPECT_EQ(config->rope.base, 100000.0);
     EXPECT_EQ(config->rope.linear_factor, 1.0);
     EXPECT_EQ(config->rope.n_dims, 4u);
@@ -80,17 +76,17 @@ TEST(GgufConfig, an_absent_required_key_is_named) {
 TEST(GgufConfig, an_architecture_that_is_not_known_is_named_with_those_that_are) {
     const auto bytes = GgufWriter().set("general.architecture", "mamba").bytes();
     expect_refused(config_of(bytes), ErrorKind::unsupported,
-                   {"'general.architecture'", "is 'mamba'", "llama, other"});
+                   {"'general.architecture'", "is 'mamba'", "llama, qwen2"});
 }
 
 TEST(GgufConfig, the_layout_of_rope_is_the_architectures) {
     GgufWriter w;
-    w.set("general.architecture", "other");
+    w.set("general.architecture", "qwen3");
     for (const char* key : {"block_count", "context_length", "embedding_length",
                             "feed_forward_length", "attention.head_count"})
-        w.set("other." + std::string(key), uint32_t{4});
-    w.set("other.attention.layer_norm_rms_epsilon", 1e-6f);
-    w.set("other.attention.key_length", uint32_t{2}).set("other.attention.value_length", 2u);
+        w.set("qwen3." + std::string(key), uint32_t{4});
+    w.set("qwen3.attention.layer_norm_rms_epsilon", 1e-6f);
+    w.set("qwen3.attention.key_length", uint32_t{2}).set("qwen3.attention.value_length", 2u);
     w.random_tensor("token_embd.weight", DType::f32, {3, 4}, 1);
     const Result<ModelConfig> config = config_of(w.bytes());
     ASSERT_TRUE(config) << config.error().message;
@@ -162,12 +158,24 @@ TEST(GgufConfig, what_is_not_computed_is_not_passed_over_in_silence) {
     w = sample_llama();
     refused(w.set("llama.expert_count", uint32_t{8}), "'llama.expert_count'");
     w = sample_llama();
-    refused(w.set("llama.attention.sliding_window", uint32_t{16}), "sliding_window");
-    w = sample_llama();
     refused(w.set("llama.attention.key_length", 4u).set("llama.attention.value_length", 8u),
             "'llama.attention.value_length'");
+}
+
+TEST(GgufConfig, a_window_is_every_layers_unless_the_architecture_has_a_pattern) {
+    GgufWriter w = sample_llama();
+    w.set("llama.attention.sliding_window", uint32_t{16});
+    EXPECT_EQ(config_of(w.bytes())->windows, std::vector<uint32_t>(2, 16));
+}
+
+TEST(GgufConfig, a_table_of_divisors_is_read_and_must_fit_the_heads) {
+    GgufWriter w = sample_llama();
+    w.random_tensor("rope_freqs.weight", DType::f32, {2}, 1, 1.0f);
+    EXPECT_EQ(config_of(w.bytes())->rope.divisors.size(), 2u);
     w = sample_llama();
-    refused(w.random_tensor("rope_freqs.weight", DType::f32, {2}, 1), "'rope_freqs.weight'");
+    w.random_tensor("rope_freqs.weight", DType::f32, {3}, 1, 1.0f);
+    expect_refused(config_of(w.bytes()), ErrorKind::file,
+                   {"'rope_freqs.weight'", "is not 2 numbers"});
 }
 
 }  // namespace

@@ -2,11 +2,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "base/check.h"
 #include "formats/gguf.h"
 #include "model/gguf_config.h"
 #include "model/gguf_tokenizer.h"
+#include "text/tokenizer.h"
 
 namespace kvik {
 namespace {
@@ -55,13 +57,14 @@ void read_all(const GgufFile& file) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t n_bytes) {
     using namespace kvik;
-    constexpr GgufArchitecture kKnown[] = {{"llama", RopeLayout::adjacent}};
     const auto file = GgufFile::from_bytes(std::as_bytes(std::span(data, n_bytes)), "fuzz");
     check_result(file);
     if (!file) return 0;
     read_all(*file);
-    check_result(config_from_gguf(*file, kKnown));
-    check_result(tokenizer_from_gguf(file->metadata()));
+    check_result(config_from_gguf(*file));
+    auto spec = tokenizer_from_gguf(file->metadata());
+    check_result(spec);
+    if (spec && *spec) check_result(make_tokenizer(std::move(**spec)));
     check_result(chat_template_from_gguf(file->metadata()));
     return 0;
 }

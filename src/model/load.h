@@ -1,4 +1,4 @@
-// load_model: a file's bytes -> a Model that can run, with its tokenizer's spec and chat template.
+// load_model: a path -> a Model that can run, with its words.
 //
 // Cost    one pass over the file on all threads: every slice of rows is hashed, repacked into one
 //         arena in execution order and given back to the kernel, so that weights are never held
@@ -9,7 +9,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -17,7 +16,7 @@
 #include "kernels/activations.h"
 #include "kernels/table.h"
 #include "model/model.h"
-#include "text/tokenizer.h"
+#include "model/source.h"
 
 namespace kvik {
 
@@ -32,8 +31,7 @@ struct LoadOptions {
 
 struct LoadedModel {
     std::unique_ptr<Model> model;
-    std::optional<TokenizerSpec> tokenizer;
-    std::optional<std::string> chat_template;
+    ModelWords words;
 };
 
 Result<LoadedModel> load_model(const LoadOptions& options);

@@ -6,7 +6,8 @@ namespace kvik {
 
 Rope::Rope(const RopeConfig& config) : config_(config), frequencies_(config.n_dims / 2) {
     for (uint32_t i = 0; i < frequencies_.size(); ++i)
-        frequencies_[i] = exact_pow(config.base, -2.0 * i / config.n_dims);
+        frequencies_[i] = exact_pow(config.base, -2.0 * i / config.n_dims) /
+                          (config.divisors.empty() ? 1.0 : config.divisors[i]);
 }
 
 void Rope::fill_row(uint32_t position, float* row) const {

@@ -36,12 +36,15 @@ uint64_t lay_out(TransformerScratch& s, const ModelConfig& config, ActForms form
     const uint32_t k = max_k(config);
     const auto floats = [&](uint64_t n) { return pieces.take<float>(n * 4); };
     s.x = floats(rows * config.hidden_size);
+    s.x_next = floats(rows * config.hidden_size);
+    s.delta = floats(rows * config.hidden_size);
     s.q = floats(rows * config.n_heads * config.head_dim);
     s.k = floats(rows * config.n_kv_heads * config.head_dim);
     s.v = floats(rows * config.n_kv_heads * config.head_dim);
     s.attended = floats(rows * config.n_heads * config.head_dim);
     s.ff = floats(rows * config.ff_size);
     s.rope = floats(rows * config.rope.n_dims);
+    s.local_rope = floats(rows * config.local_rope.n_dims);
     s.states = pieces.take<AttentionState>(kMaxApartUnits * sizeof(AttentionState));
     s.workers.clear();
     s.shared.clear();
@@ -56,11 +59,12 @@ uint64_t lay_out(TransformerScratch& s, const ModelConfig& config, ActForms form
         tiles.decoded = pieces.take<float>(TileScratch::decoded_bytes(k));
         std::byte* own = pieces.take<std::byte>(Activations::bytes_needed(kPanelCols, k, forms));
         float* row = floats(k);
+        float* settled = floats(config.hidden_size);
         float* queries = floats(uint64_t{kMaxQueries} * kMaxHeadDim);
         float* scores = floats(uint64_t{kMaxQueries} * kChunkTokens);
         if (base)
             s.workers.push_back(
-                {tiles, Activations(own, kPanelCols, k, forms), row, queries, scores});
+                {tiles, Activations(own, kPanelCols, k, forms), row, settled, queries, scores});
     }
     return pieces.used();
 }

@@ -18,6 +18,15 @@
 
 namespace kvik {
 
+// Worker w's share of n things, contiguous.
+struct Share {
+    uint32_t begin, end;
+};
+inline Share share(Worker w, uint32_t n) {
+    return {static_cast<uint32_t>(uint64_t{n} * w.index() / w.count()),
+            static_cast<uint32_t>(uint64_t{n} * (w.index() + 1) / w.count())};
+}
+
 // Some query rows of one kv head of one sequence that go through attention together.
 struct AttentionItem {
     uint32_t sequence;
@@ -35,6 +44,7 @@ struct WorkerScratch {
     TileScratch tiles;
     Activations activations;   // of a small batch: each worker loads all of it, without a barrier
     float* row = nullptr;      // [max(hidden, ...)] a normed row on its way
+    float* settled = nullptr;  // [hidden] a row of the residual stream that others own
     float* queries = nullptr;  // [kMaxQueries][kMaxHeadDim]
     float* scores = nullptr;   // [kMaxQueries][kChunkTokens]
 };
@@ -64,12 +74,15 @@ class TransformerScratch : public Scratch {
     Arena arena;
 
     float* x = nullptr;                 // residual stream [max_rows, hidden]
+    float* x_next = nullptr;            // the same, one addition further
+    float* delta = nullptr;             // as x: what attention or MLP adds to it
     float* q = nullptr;                 // [max_rows, n_heads * head_dim]
     float* k = nullptr;                 // [max_rows, n_kv_heads * head_dim]
     float* v = nullptr;                 // the same
     float* attended = nullptr;          // as q
     float* ff = nullptr;                // [max_rows, ff_size]
     float* rope = nullptr;              // [max_rows, rope.n_dims]
+    float* local_rope = nullptr;        // [max_rows, local_rope.n_dims]
     std::vector<uint32_t> positions;    // [n_rows]
     std::vector<uint32_t> sequence_of;  // [n_rows] index of the row's sequence in the batch
     std::vector<AttentionItem> items;

@@ -12,12 +12,10 @@
 #include "base/result.h"
 #include "formats/tensor_file.h"
 #include "model/config.h"
+#include "model/format.h"
 #include "text/tokenizer.h"
 
 namespace kvik {
-
-// Whose names and conventions a model's files follow.
-enum class ModelFormat : uint8_t { gguf, hugging_face };
 
 Result<ModelFormat> format_of_model(const std::string& path);
 

@@ -2,13 +2,15 @@
 // of ModelConfig.
 //
 // Owner   its weights.   Threads  forward is const; see model.h.
-// Shape   a layer is five phases between barriers: norm + QKV | RoPE + KV write | attention |
-//         O + residual | norm + gate, up, SwiGLU | down + residual.
-// Cost    a batch of at most kPanelCols rows is normed and quantised by every worker for itself,
-//         which saves a barrier; larger ones share the work.
+// Shape   a layer is five phases between barriers: norm + QKV | RoPE + KV write | attention | O |
+//         norm + gate, up, activation | down. What O and down add to the residual stream lies
+//         apart until the next norm settles it, so that no phase reads what another worker writes.
+// Cost    a batch of at most kPanelCols rows is settled, normed and quantised by every worker for
+//         itself, which saves a barrier; larger ones share the work.
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "kernels/activations.h"
 #include "kernels/table.h"
@@ -32,25 +34,34 @@ class Transformer : public Model {
                          std::span<float> logits) const override;
 
   private:
-    struct Step;  // what the phases of one forward share
+    struct Step;    // what the phases of one forward share
+    struct Stream;  // the residual stream on its way through the layers
     void run(const Step& step) const;
     void embed(const Step& step) const;
     void project_qkv(const Step& step, const LayerWeights& layer, const Activations& x) const;
     void turn_and_store(const Step& step, uint32_t layer) const;
-    void add_product(const Step& step, const PackedMatrix& matrix, const Activations& x) const;
+    void project(const Step& step, const LinearWeights& linear, const Activations& x,
+                 float* out) const;
+    // Only the tile pairs of `pairs`.
+    void project_pairs(const Step& step, const LinearWeights& linear, Share pairs,
+                       const Activations& x, float* out) const;
     void gate_and_up(const Step& step, const LayerWeights& layer, const Activations& x) const;
-    void head(const Step& step) const;
+    void only_up(const Step& step, const LayerWeights& layer, const Activations& x) const;
+    void head(const Step& step, const Stream& stream) const;
 
-    // Rows on their way into a matrix product: normed unless `norm` is null, in the forms that the
-    // matrices read.
-    struct Input {
-        const float* rows;
-        uint32_t width;
-        const float* norm;
-        uint32_t layer;
-        ActForms forms;
-    };
-    const Activations& load(const Step& step, const Input& input) const;
+    float norm_row(const NormWeights& weights, const float* x, uint32_t n, float* y) const;
+    const float* settled_row(const Step& step, const Stream& stream, uint32_t row,
+                             float* keep) const;
+
+    // Rows on their way into a matrix product, in the forms that the matrices read.
+    const Activations& load(const Step& step, const float* rows, uint32_t width, uint32_t layer,
+                            ActForms forms) const;
+    // The same for the settled and normed rows of the stream.
+    const Activations& load_normed(const Step& step, Stream& stream, const NormWeights& norm,
+                                   uint32_t layer, ActForms forms) const;
+    template <class LoadRow>
+    const Activations& load_rows(const Step& step, uint32_t width, ActForms forms,
+                                 const LoadRow& load_row) const;
 
     ModelConfig config_;
     ModelSpec spec_;
@@ -58,7 +69,8 @@ class Transformer : public Model {
     const KernelTable& kernels_;
     Act act_;
     ActForms forms_;
-    Rope rope_;
+    Rope rope_, local_rope_;
+    std::vector<ActForms> qkv_forms_, mlp_forms_;  // [n_layers]
 };
 
 }  // namespace kvik

@@ -16,15 +16,17 @@ namespace {
 constexpr uint64_t kSliceBytes = 4 << 20;
 constexpr uint64_t kTail = 8192;  // bytes after the last tile that a prefetch may name
 
-// One tensor on its way into the arena.
+// One tensor, or a part of one, on its way into the arena.
 struct Job {
     const TensorEntry* entry;
-    PackedMatrix* matrix;  // or
-    const float** vector;  // one of the two
-    uint64_t at = 0;       // offset in the arena
+    Part part = {};
+    PackedMatrix* matrix = nullptr;  // or
+    const float** vector = nullptr;  // one of the two
+    Offset offset = Offset::none;    // of a vector
+    uint32_t n = 0;                  // of a vector
+    uint64_t at = 0;                 // offset in the arena
     uint32_t tiles_per_slice = 1;
     uint32_t n_slices = 1;
-    uint32_t first_slice = 0;  // slices before it
 };
 
 std::string shape_text(const Shape& shape) {
@@ -34,9 +36,18 @@ std::string shape_text(const Shape& shape) {
     return text + "]";
 }
 
+// Checkpoints of a bare model lack the first part of Hugging Face's names ("transformer.").
+const TensorEntry* find_by_name(const TensorFile& file, ModelFormat format,
+                                const std::string& name) {
+    if (const TensorEntry* entry = file.find(name)) return entry;
+    if (format != ModelFormat::hugging_face) return nullptr;
+    const size_t dot = name.find('.');
+    return dot == std::string::npos ? nullptr : file.find(std::string_view(name).substr(dot + 1));
+}
+
 Result<const TensorEntry*> find(const TensorFile& file, const std::string& file_name,
-                                const std::string& name, const Shape& shape) {
-    const TensorEntry* entry = file.find(name);
+                                ModelFormat format, const std::string& name, const Shape& shape) {
+    const TensorEntry* entry = find_by_name(file, format, name);
     if (!entry)
         return fail(ErrorKind::file,
                     fmt::format("{}: tensor '{}' {} is missing: the file is incomplete or of "
@@ -52,9 +63,11 @@ Result<const TensorEntry*> find(const TensorFile& file, const std::string& file_
 
 // A tensor that nothing here reads (a bias, an adapter) would silently change what the model says.
 Result<void> refuse_leftovers(const TensorFile& file, const std::string& file_name,
-                              const std::vector<Job>& jobs) {
+                              const WeightPlan& plan, const std::vector<Job>& jobs) {
     std::unordered_set<const TensorEntry*> used;
     for (const Job& job : jobs) used.insert(job.entry);
+    for (const std::string& name : plan.ignored)
+        if (const TensorEntry* entry = find_by_name(file, plan.format, name)) used.insert(entry);
     for (const TensorEntry& entry : file.tensors())
         if (!used.contains(&entry))
             return fail(ErrorKind::unsupported,
@@ -64,38 +77,75 @@ Result<void> refuse_leftovers(const TensorFile& file, const std::string& file_na
     return {};
 }
 
+Shape shape_of(const WeightPlan::Matrix& m) {
+    const uint64_t n_out = m.part.n_all > 0 ? m.part.n_all : m.n_out;
+    if (m.part.storage == Storage::columns) return {{m.n_in, n_out, 1, 1}, 2};
+    return {{n_out, m.n_in, 1, 1}, 2};
+}
+
+// Where the jobs begin in the arena is settled here too.
 Result<std::vector<Job>> make_jobs(const TensorFile& file, const std::string& file_name,
                                    const WeightPlan& plan, uint64_t& arena_bytes) {
     std::vector<Job> jobs;
     arena_bytes = 0;
     for (const WeightPlan::Vector& v : plan.vectors) {
-        const Shape shape = {{v.n, 1, 1, 1}, 1};
-        KVIK_TRY(const TensorEntry* entry, find(file, file_name, v.name, shape));
-        jobs.push_back({entry, nullptr, v.to, arena_bytes});
+        if (v.need == Need::optional && !find_by_name(file, plan.format, v.name)) continue;
+        const Shape shape = {{v.part.n_all > 0 ? v.part.n_all : v.n, 1, 1, 1}, 1};
+        KVIK_TRY(const TensorEntry* entry, find(file, file_name, plan.format, v.name, shape));
+        if (dtype_info(entry->dtype).group_size != 1)
+            return fail(ErrorKind::unsupported,
+                        fmt::format("{}: tensor '{}' is {}, norms and biases are F32, F16 or BF16: "
+                                    "convert the model again",
+                                    file_name, v.name, dtype_info(entry->dtype).name));
+        jobs.push_back({.entry = entry,
+                        .part = v.part,
+                        .vector = v.to,
+                        .offset = v.offset,
+                        .n = v.n,
+                        .at = arena_bytes});
         arena_bytes += round_up(uint64_t{v.n} * sizeof(float), 64);
     }
     for (const WeightPlan::Matrix& m : plan.matrices) {
-        const Shape shape = {{m.n_out, m.n_in, 1, 1}, 2};
-        KVIK_TRY(const TensorEntry* entry, find(file, file_name, m.name, shape));
+        KVIK_TRY(const TensorEntry* entry, find(file, file_name, plan.format, m.name, shape_of(m)));
         const std::optional<TileType> type = tile_type_of(entry->dtype);
-        if (!type)
+        const bool is_turned = m.part.storage == Storage::columns;
+        if (!type || (is_turned && dtype_info(entry->dtype).group_size != 1))
             return fail(ErrorKind::unsupported,
-                        fmt::format("{}: tensor '{}' is {}, which has no kernels", file_name,
-                                    m.name, dtype_info(entry->dtype).name));
+                        fmt::format("{}: tensor '{}' is {}, which has no kernels here: take a "
+                                    "model in another type",
+                                    file_name, m.name, dtype_info(entry->dtype).name));
         *m.to = {*type, m.n_out, m.n_in, nullptr};
-        Job job = {entry, m.to, nullptr, arena_bytes};
+        Job job = {.entry = entry, .part = m.part, .matrix = m.to, .at = arena_bytes};
         job.tiles_per_slice = static_cast<uint32_t>(
             std::max<uint64_t>(1, kSliceBytes / std::max<uint64_t>(1, m.to->tile_bytes())));
         job.n_slices = (m.to->n_tiles() + job.tiles_per_slice - 1) / job.tiles_per_slice;
         jobs.push_back(job);
         arena_bytes += round_up(m.to->n_bytes(), 64);
     }
-    uint32_t n_slices = 0;
-    for (Job& job : jobs) {
-        job.first_slice = n_slices;
-        n_slices += job.n_slices;
-    }
     return jobs;
+}
+
+std::string pack_vector(const TensorView& view, const Job& job, std::byte* arena) {
+    auto* to = reinterpret_cast<float*>(arena + job.at);
+    const uint64_t from = dtype_bytes(view.dtype, job.part.first);
+    const uint64_t n_bytes = dtype_bytes(view.dtype, job.n);
+    dtype_info(view.dtype).decode(view.data() + from, job.n, to);
+    if (job.offset == Offset::one)
+        for (uint32_t i = 0; i < job.n; ++i) to[i] += 1.0f;
+    return xxh3_128_hex(view.bytes.subspan(from, n_bytes));
+}
+
+// Outputs of a turned matrix as rows: [n_rows][n_in].
+std::vector<uint8_t> turned_rows(const TensorView& view, uint64_t first, uint32_t n_rows,
+                                 uint32_t n_in) {
+    const uint32_t size = dtype_info(view.dtype).group_bytes;
+    const uint64_t n_out = view.shape.dims[1];
+    std::vector<uint8_t> rows(uint64_t{n_rows} * n_in * size);
+    for (uint32_t i = 0; i < n_in; ++i)
+        for (uint32_t r = 0; r < n_rows; ++r)
+            std::memcpy(rows.data() + (uint64_t{r} * n_in + i) * size,
+                        view.data() + (i * n_out + first + r) * size, size);
+    return rows;
 }
 
 // Hashes, packs and releases one slice; returns the bytes read.
@@ -103,24 +153,29 @@ uint64_t pack_slice(const TensorFile& file, const Job& job, uint32_t slice, std:
                     std::string& hash) {
     const TensorView view = file.view(*job.entry);
     if (job.vector) {
-        hash = xxh3_128_hex(view.bytes);
-        auto* to = reinterpret_cast<float*>(arena + job.at);
-        const DTypeInfo& info = dtype_info(view.dtype);
-        info.decode(view.data(), view.shape.n_elements() / info.group_size, to);
-        return view.bytes.size();
+        hash = pack_vector(view, job, arena);
+        return dtype_bytes(view.dtype, job.n);
     }
     const PackedMatrix& matrix = *job.matrix;
     const uint32_t tile = slice * job.tiles_per_slice;
     const uint32_t n_tiles = std::min(job.tiles_per_slice, matrix.n_tiles() - tile);
+    const uint32_t first = tile * kTileRows;
+    const uint32_t n_rows = std::min(n_tiles * kTileRows, matrix.n_rows - first);
     const uint64_t row_bytes = dtype_bytes(view.dtype, matrix.n_cols);
-    const uint64_t begin = uint64_t{tile} * kTileRows * row_bytes;
-    const uint64_t end =
-        std::min<uint64_t>(uint64_t{tile + n_tiles} * kTileRows * row_bytes, view.bytes.size());
-    hash = xxh3_128_hex(view.bytes.subspan(begin, end - begin));
-    pack_tiles(matrix.type, view.data(), matrix.n_rows, matrix.n_cols, tile, n_tiles,
-               reinterpret_cast<uint8_t*>(arena + job.at + tile * matrix.tile_bytes()));
-    file.release(*job.entry, begin, end - begin);
-    return end - begin;
+    auto* to = reinterpret_cast<uint8_t*>(arena + job.at + tile * matrix.tile_bytes());
+    if (job.part.storage == Storage::columns) {
+        const std::vector<uint8_t> rows =
+            turned_rows(view, uint64_t{job.part.first} + first, n_rows, matrix.n_cols);
+        hash = xxh3_128_hex(std::as_bytes(std::span(rows)));
+        pack_tiles(matrix.type, rows.data(), n_rows, matrix.n_cols, 0, n_tiles, to);
+        return rows.size();
+    }
+    const uint64_t begin = (uint64_t{job.part.first} + first) * row_bytes;
+    const uint64_t n_bytes = n_rows * row_bytes;
+    hash = xxh3_128_hex(view.bytes.subspan(begin, n_bytes));
+    pack_tiles(matrix.type, view.data() + begin, n_rows, matrix.n_cols, 0, n_tiles, to);
+    file.release(*job.entry, begin, n_bytes);
+    return n_bytes;
 }
 
 }  // namespace
@@ -132,7 +187,7 @@ Result<PackedWeights> pack_weights(const TensorFile& file, const std::string& fi
     PackedWeights packed;
     uint64_t arena_bytes = 0;
     KVIK_TRY(std::vector<Job> jobs, make_jobs(file, file_name, plan, arena_bytes));
-    KVIK_TRY_VOID(refuse_leftovers(file, file_name, jobs));
+    KVIK_TRY_VOID(refuse_leftovers(file, file_name, plan, jobs));
     KVIK_TRY(weights.arena, Arena::reserve(arena_bytes + kTail, "weights"));
     std::byte* arena = weights.arena.data();
 
@@ -144,8 +199,9 @@ Result<PackedWeights> pack_weights(const TensorFile& file, const std::string& fi
     };
     std::vector<Slice> slices;
     for (const Job& job : jobs) {
-        total += job.entry->n_bytes;
-        packed.n_parameters += job.entry->shape.n_elements();
+        const uint64_t n = job.matrix ? uint64_t{job.matrix->n_rows} * job.matrix->n_cols : job.n;
+        total += dtype_bytes(job.entry->dtype, n);
+        packed.n_parameters += n;
         for (uint32_t i = 0; i < job.n_slices; ++i) slices.push_back({&job, i, {}});
     }
     std::atomic<size_t> next{0};
@@ -165,9 +221,9 @@ Result<PackedWeights> pack_weights(const TensorFile& file, const std::string& fi
     };
     for (const Slice& slice : slices) {
         if (slice.index == 0)
-            feed(fmt::format("{} {} {}\n", slice.job->entry->name,
+            feed(fmt::format("{} {} {} {}\n", slice.job->entry->name,
                              dtype_info(slice.job->entry->dtype).name,
-                             shape_text(slice.job->entry->shape)));
+                             shape_text(slice.job->entry->shape), slice.job->part.first));
         feed(slice.hash);
     }
     for (const Job& job : jobs) {

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "base/thread_pool.h"
 #include "formats/tensor_file.h"
-#include "model/weights.h"
+#include "model/weight_plan.h"
 
 namespace kvik {
 

@@ -1,12 +1,12 @@
-// The packed weights of a decoder-only transformer, and the plan by which a file's tensors become
-// them. An architecture (arch/) writes the plan; load.cpp carries it out.
+// The weights of a decoder-only transformer, packed for the kernels; weight_plan.h says how they
+// are filled.
 //
-// Shape   a matrix [n_out, n_in] maps n_in to n_out. Norm weights are f32 [n].
+// Shape   a matrix [n_out, n_in] maps n_in to n_out. Norm weights and biases are f32 [n]; what an
+//         architecture has not is null, or a matrix of no rows.
 // Owner   TransformerWeights owns the arena that every pointer points into; immutable after load.
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "base/arena.h"
@@ -14,42 +14,33 @@
 
 namespace kvik {
 
+struct NormWeights {
+    const float* scale = nullptr;  // null: no norm
+    const float* bias = nullptr;   // of Norm::layer
+};
+
+struct LinearWeights {
+    PackedMatrix matrix;
+    const float* bias = nullptr;  // [n_out]
+};
+
 struct LayerWeights {
-    const float* attn_norm = nullptr;  // [hidden_size]
-    PackedMatrix q, k, v, o;
-    const float* ffn_norm = nullptr;  // [hidden_size]
-    PackedMatrix gate, up, down;
+    NormWeights attn_norm;  // [hidden_size]
+    LinearWeights q, k, v, o;
+    NormWeights q_norm, k_norm;  // [head_dim], of every head by itself
+    NormWeights attn_post_norm;  // [hidden_size], of what attention adds
+    NormWeights ffn_norm;
+    LinearWeights gate, up, down;
+    NormWeights ffn_post_norm;
 };
 
 struct TransformerWeights {
     Arena arena;
     PackedMatrix embedding;  // [vocab_size, hidden_size]
+    PackedMatrix positions;  // [context_length, hidden_size] of Positions::learned
     PackedMatrix head;       // [vocab_size, hidden_size]; the embedding again when it is tied
-    const float* out_norm = nullptr;
+    NormWeights out_norm;
     std::vector<LayerWeights> layers;
-};
-
-// What a file must hold: one entry a tensor, in the order in which a step reads them.
-struct WeightPlan {
-    struct Matrix {
-        std::string name;
-        uint32_t n_out, n_in;
-        PackedMatrix* to;
-    };
-    struct Vector {
-        std::string name;
-        uint32_t n;
-        const float** to;
-    };
-    std::vector<Matrix> matrices;
-    std::vector<Vector> vectors;
-
-    void matrix(std::string name, uint32_t n_out, uint32_t n_in, PackedMatrix& to) {
-        matrices.push_back({std::move(name), n_out, n_in, &to});
-    }
-    void vector(std::string name, uint32_t n, const float*& to) {
-        vectors.push_back({std::move(name), n, &to});
-    }
 };
 
 }  // namespace kvik

@@ -1,32 +1,50 @@
 #include "model/arch/llama.h"
 
-#include <fmt/format.h>
-
 namespace kvik {
 
 void plan_llama(const ModelConfig& config, TransformerWeights& weights, WeightPlan& plan) {
     const uint32_t hidden = config.hidden_size;
     const uint32_t q_size = config.n_heads * config.head_dim;
     const uint32_t kv_size = config.n_kv_heads * config.head_dim;
-    plan.matrix("token_embd.weight", config.vocab_size, hidden, weights.embedding);
+    plan.matrix({"token_embd.weight", "model.embed_tokens.weight"}, config.vocab_size, hidden,
+                weights.embedding);
     weights.layers.resize(config.n_layers);
+    plan.layers_are({"blk.{}.", "model.layers.{}."});
     for (uint32_t i = 0; i < config.n_layers; ++i) {
-        LayerWeights& layer = weights.layers[i];
-        const auto name = [i](const char* part) {
-            return fmt::format("blk.{}.{}.weight", i, part);
-        };
-        plan.vector(name("attn_norm"), hidden, layer.attn_norm);
-        plan.matrix(name("attn_q"), q_size, hidden, layer.q);
-        plan.matrix(name("attn_k"), kv_size, hidden, layer.k);
-        plan.matrix(name("attn_v"), kv_size, hidden, layer.v);
-        plan.matrix(name("attn_output"), hidden, q_size, layer.o);
-        plan.vector(name("ffn_norm"), hidden, layer.ffn_norm);
-        plan.matrix(name("ffn_gate"), config.ff_size, hidden, layer.gate);
-        plan.matrix(name("ffn_up"), config.ff_size, hidden, layer.up);
-        plan.matrix(name("ffn_down"), hidden, config.ff_size, layer.down);
+        LayerWeights& l = weights.layers[i];
+        plan.in_layer(i);
+        plan.vector({"attn_norm.weight", "input_layernorm.weight"}, hidden, l.attn_norm.scale);
+        plan.matrix({"attn_q.weight", "self_attn.q_proj.weight"}, q_size, hidden, l.q.matrix);
+        plan.matrix({"attn_k.weight", "self_attn.k_proj.weight"}, kv_size, hidden, l.k.matrix);
+        plan.matrix({"attn_v.weight", "self_attn.v_proj.weight"}, kv_size, hidden, l.v.matrix);
+        plan.vector({"attn_q.bias", "self_attn.q_proj.bias"}, q_size, l.q.bias, Need::optional);
+        plan.vector({"attn_k.bias", "self_attn.k_proj.bias"}, kv_size, l.k.bias, Need::optional);
+        plan.vector({"attn_v.bias", "self_attn.v_proj.bias"}, kv_size, l.v.bias, Need::optional);
+        plan.vector({"attn_q_norm.weight", "self_attn.q_norm.weight"}, config.head_dim,
+                    l.q_norm.scale, Need::optional);
+        plan.vector({"attn_k_norm.weight", "self_attn.k_norm.weight"}, config.head_dim,
+                    l.k_norm.scale, Need::optional);
+        plan.matrix({"attn_output.weight", "self_attn.o_proj.weight"}, hidden, q_size, l.o.matrix);
+        plan.vector({"attn_output.bias", "self_attn.o_proj.bias"}, hidden, l.o.bias,
+                    Need::optional);
+        plan.vector({"ffn_norm.weight", "post_attention_layernorm.weight"}, hidden,
+                    l.ffn_norm.scale);
+        plan.matrix({"ffn_gate.weight", "mlp.gate_proj.weight"}, config.ff_size, hidden,
+                    l.gate.matrix);
+        plan.matrix({"ffn_up.weight", "mlp.up_proj.weight"}, config.ff_size, hidden, l.up.matrix);
+        plan.matrix({"ffn_down.weight", "mlp.down_proj.weight"}, hidden, config.ff_size,
+                    l.down.matrix);
+        plan.ignore({"attn_rot_embd", "self_attn.rotary_emb.inv_freq"});
     }
-    plan.vector("output_norm.weight", hidden, weights.out_norm);
-    if (!config.tied_head) plan.matrix("output.weight", config.vocab_size, hidden, weights.head);
+    plan.outside_layers();
+    plan.vector({"output_norm.weight", "model.norm.weight"}, hidden, weights.out_norm.scale);
+    // Tables of angles that the reader of the configuration has used already.
+    plan.ignore({"rope_freqs.weight", "model.rotary_emb.inv_freq"});
+    const TensorName head = {"output.weight", "lm_head.weight"};
+    if (config.tied_head)
+        plan.ignore(head);
+    else
+        plan.matrix(head, config.vocab_size, hidden, weights.head);
 }
 
 }  // namespace kvik

@@ -1,26 +1,64 @@
 #include "model/arch/registry.h"
 
+#include <fmt/format.h>
+
+#include "formats/byte_cursor.h"
+#include "model/arch/gemma3.h"
+#include "model/arch/gpt2.h"
 #include "model/arch/llama.h"
 
 namespace kvik {
 namespace {
 
 constexpr Architecture kArchitectures[] = {
-    {{"llama", RopeLayout::adjacent}, plan_llama},
+    {{.name = "llama", .gguf = "llama", .model_type = "llama", .gguf_rope = RopeLayout::adjacent},
+     plan_llama},
+    {{.name = "mistral", .model_type = "mistral"}, plan_llama},
+    {{.name = "qwen2", .gguf = "qwen2", .model_type = "qwen2"}, plan_llama},
+    {{.name = "qwen3", .gguf = "qwen3", .model_type = "qwen3"}, plan_llama},
+    {{.name = "gemma3",
+      .gguf = "gemma3",
+      .model_type = "gemma3_text",
+      .mlp = Mlp::gelu_gated,
+      .embedding = EmbeddingScale::sqrt_hidden,
+      .global_every = 6,
+      .local_rope_base = 10000,
+      .tying = Tying::tied},
+     plan_gemma3},
+    {{.name = "gpt2",
+      .gguf = "gpt2",
+      .model_type = "gpt2",
+      .norm = Norm::layer,
+      .mlp = Mlp::gelu,
+      .positions = Positions::learned,
+      .tying = Tying::tied},
+     plan_gpt2},
 };
 
 }  // namespace
 
-std::vector<GgufArchitecture> gguf_architectures() {
-    std::vector<GgufArchitecture> known;
-    for (const Architecture& architecture : kArchitectures) known.push_back(architecture.gguf);
-    return known;
+std::span<const Architecture> architectures() {
+    return kArchitectures;
 }
 
 const Architecture* find_architecture(std::string_view name) {
     for (const Architecture& architecture : kArchitectures)
-        if (architecture.gguf.name == name) return &architecture;
+        if (architecture.traits.name == name) return &architecture;
     return nullptr;
+}
+
+Result<ArchitectureTraits> traits_named(ModelFormat format, std::string_view name,
+                                        std::string_view where) {
+    std::string list;
+    for (const Architecture& architecture : kArchitectures) {
+        const std::string_view known = architecture.traits.name_in(format);
+        if (known.empty()) continue;
+        if (known == name) return architecture.traits;
+        list += fmt::format("{}{}", list.empty() ? "" : ", ", known);
+    }
+    return fail(ErrorKind::unsupported,
+                fmt::format("{} is {}, kvik runs {}: take a model of one of these", where,
+                            in_quotes(name), list));
 }
 
 }  // namespace kvik

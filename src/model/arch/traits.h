@@ -1,0 +1,36 @@
+// What an architecture computes whatever the file says: one row of registry.cpp.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "model/config.h"
+#include "model/format.h"
+
+namespace kvik {
+
+enum class EmbeddingScale : uint8_t { none, sqrt_hidden };
+enum class Tying : uint8_t { untied, tied };
+
+struct ArchitectureTraits {
+    std::string_view name;
+    std::string_view gguf = {};        // as general.architecture has it; empty: GGUF has it not
+    std::string_view model_type = {};  // as config.json has it; empty: Hugging Face has it not
+    RopeLayout gguf_rope = RopeLayout::halves;  // of GGUF's Q and K rows; Hugging Face's: halves
+    Norm norm = Norm::rms;
+    Mlp mlp = Mlp::silu_gated;
+    Positions positions = Positions::rope;
+    EmbeddingScale embedding = EmbeddingScale::none;
+    uint32_t global_every = 0;    // of n layers the last one has no window; 0: all have the same
+    double local_rope_base = 0;   // of layers with a window; 0: the same as elsewhere
+    Tying tying = Tying::untied;  // where config.json says nothing
+
+    std::string_view name_in(ModelFormat format) const {
+        return format == ModelFormat::gguf ? gguf : model_type;
+    }
+};
+
+// What follows from the traits alone. Sizes are filled in already, `window` is 0 for none.
+void apply_traits(const ArchitectureTraits& traits, uint32_t window, ModelConfig& config);
+
+}  // namespace kvik

@@ -1,0 +1,83 @@
+#include "model/source.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "formats/gguf.h"
+#include "formats/safetensors.h"
+#include "model/gguf_config.h"
+#include "model/gguf_tokenizer.h"
+#include "model/hf_config.h"
+#include "model/hf_tokenizer.h"
+
+namespace kvik {
+namespace {
+
+Result<ModelWords> words_of(const GgufMetadata& metadata) {
+    ModelWords words;
+    KVIK_TRY(const auto architecture, metadata.find_string("general.architecture"));
+    words.architecture = architecture.value_or("");
+    KVIK_TRY(words.tokenizer, tokenizer_from_gguf(metadata));
+    KVIK_TRY(words.chat_template, chat_template_from_gguf(metadata));
+    return words;
+}
+
+Result<ModelWords> words_in(const std::string& directory, std::string architecture) {
+    ModelWords words;
+    words.architecture = std::move(architecture);
+    KVIK_TRY(words.tokenizer, tokenizer_from_hf(directory));
+    KVIK_TRY(words.chat_template, chat_template_from_hf(directory));
+    return words;
+}
+
+}  // namespace
+
+Result<ModelFormat> format_of_model(const std::string& path) {
+    struct stat status = {};
+    if (::stat(path.c_str(), &status) != 0)
+        return fail(ErrorKind::file, fmt::format("{}: {}", path, std::strerror(errno)));
+    if (S_ISDIR(status.st_mode)) return ModelFormat::hugging_face;
+    const std::string_view name = path;
+    if (name.ends_with(".safetensors") || name.ends_with(".json"))
+        return fail(ErrorKind::file,
+                    fmt::format("{}: is one file of a model: give the directory that holds it, "
+                                "with its config.json",
+                                path));
+    return ModelFormat::gguf;
+}
+
+Result<ModelWords> open_words(const std::string& path) {
+    KVIK_TRY(const ModelFormat format, format_of_model(path));
+    if (format == ModelFormat::gguf) {
+        KVIK_TRY(const GgufFile file, GgufFile::open(path));
+        return words_of(file.metadata());
+    }
+    // Text works without a configuration that kvik could run.
+    const Result<ModelConfig> config = config_from_hf(path);
+    if (!config && config.error().kind != ErrorKind::unsupported)
+        return tl::unexpected<Error>(config.error());
+    return words_in(path, config ? config->architecture : std::string());
+}
+
+Result<ModelSource> open_source(const std::string& path) {
+    ModelSource source;
+    KVIK_TRY(source.format, format_of_model(path));
+    if (source.format == ModelFormat::hugging_face) {
+        KVIK_TRY(source.config, config_from_hf(path));
+        KVIK_TRY(source.words, words_in(path, source.config.architecture));
+        KVIK_TRY(SafetensorsFile file, SafetensorsFile::open(path));
+        source.tensors = std::make_unique<SafetensorsFile>(std::move(file));
+        return source;
+    }
+    KVIK_TRY(GgufFile file, GgufFile::open(path));
+    KVIK_TRY(source.config, config_from_gguf(file));
+    KVIK_TRY(source.words, words_of(file.metadata()));
+    source.tensors = std::make_unique<GgufFile>(std::move(file));
+    return source;
+}
+
+}  // namespace kvik

@@ -1,0 +1,88 @@
+// WeightPlan: what a model's files must hold, one entry a tensor, in the order in which a step
+// reads them. An architecture writes it down; weight_loader carries it out.
+//
+// Use     plan.in_layer(i); plan.matrix({"attn_q.weight", "self_attn.q_proj.weight"}, n_out, n_in,
+//         layer.q.matrix): names of a layer's tensors are written without the layer's prefix.
+// Shape   [n_out, n_in], as the file has it; a part is some rows of a tensor that holds more, and
+//         `columns` says that the file has it turned, [n_in, n_out].
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/format.h"
+#include "model/weights.h"
+
+namespace kvik {
+
+// The same tensor in both families of files.
+struct TensorName {
+    std::string_view gguf;
+    std::string_view hugging_face;
+};
+
+enum class Storage : uint8_t { rows, columns };
+enum class Need : uint8_t { required, optional };  // optional: null where the file has none
+enum class Offset : uint8_t { none, one };         // one: the file has a scale less 1
+
+// Outputs [first, first + n_out) of a tensor with n_all outputs.
+struct Part {
+    uint32_t first = 0;
+    uint32_t n_all = 0;  // 0: the tensor is not shared
+    Storage storage = Storage::rows;
+};
+
+struct WeightPlan {
+    struct Matrix {
+        std::string name;
+        uint32_t n_out, n_in;
+        Part part;
+        PackedMatrix* to;
+    };
+    struct Vector {
+        std::string name;
+        uint32_t n;
+        Part part;
+        Need need;
+        Offset offset;
+        const float** to;
+    };
+
+    explicit WeightPlan(ModelFormat its_format) : format(its_format) {}
+
+    // Layer prefixes, with {} for the number.
+    void layers_are(TensorName prefix) { prefix_ = prefix; }
+    void in_layer(uint32_t layer) { layer_ = fmt::format(fmt::runtime(pick(prefix_)), layer); }
+    void outside_layers() { layer_.clear(); }
+
+    void matrix(TensorName name, uint32_t n_out, uint32_t n_in, PackedMatrix& to, Part part = {}) {
+        matrices.push_back({full(name), n_out, n_in, part, &to});
+    }
+    void vector(TensorName name, uint32_t n, const float*& to, Need need = Need::required,
+                Part part = {}, Offset offset = Offset::none) {
+        vectors.push_back({full(name), n, part, need, offset, &to});
+    }
+    // A tensor that a file may carry and that nothing reads: tables that can be computed, the head
+    // beside an embedding that is the head.
+    void ignore(TensorName name) { ignored.push_back(full(name)); }
+
+    ModelFormat format;
+    std::vector<Matrix> matrices;
+    std::vector<Vector> vectors;
+    std::vector<std::string> ignored;
+
+  private:
+    std::string_view pick(TensorName name) const {
+        return format == ModelFormat::gguf ? name.gguf : name.hugging_face;
+    }
+    std::string full(TensorName name) const { return fmt::format("{}{}", layer_, pick(name)); }
+
+    TensorName prefix_;
+    std::string layer_;  // its prefix, or empty
+};
+
+}  // namespace kvik
