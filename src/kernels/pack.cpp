@@ -214,10 +214,11 @@ void decode_super_group(const uint8_t* group, uint32_t r, float* out) {
     const SuperRow row = W::read(group, r);
     for (uint32_t k = 0; k < kSuperGroup; ++k) {
         const float v = row.scale[k / W::kSubGroup] * static_cast<float>(row.w[k]);
-        if constexpr (W::kMinGroup == 0)
-            out[k] = v;
-        else
-            out[k] = v - row.min_scale * static_cast<float>(row.min[k / W::kMinGroup]);
+        out[k] = v;
+        if constexpr (W::kMinGroup != 0) {
+            const int32_t min = row.min[k / W::kMinGroup];
+            out[k] = v - row.min_scale * static_cast<float>(min);
+        }
     }
 }
 

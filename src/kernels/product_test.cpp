@@ -61,7 +61,7 @@ TEST(Product, is_that_of_decoded_weights_and_rounded_activations) {
                     size += std::fabs(x.values[j]);
                     top = std::max(top, std::fabs(double{w[j]}));
                 }
-                const double roundings = 40.0 + k / traits.group;
+                const uint32_t roundings = 40 + k / traits.group;
                 EXPECT_NEAR(x.products[r], want, roundings * 0x1p-24 * size * 2 * top)
                     << info.name << " k " << k << " row " << r;
             }

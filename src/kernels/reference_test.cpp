@@ -155,7 +155,8 @@ TEST(Reference, layer_norm_has_mean_and_variance_of_its_own) {
         double mean = 0, ss = 0;
         for (const float v : x) mean += v / static_cast<double>(n);
         for (const float v : x) ss += (v - mean) * (v - mean);
-        const double roundings = (n / 16 + 12) * 0x1p-24;
+        const uint32_t n_roundings = n / 16 + 12;
+        const double roundings = n_roundings * 0x1p-24;
         EXPECT_NEAR(returned, ss, 4 * roundings * (ss + 1));
         for (uint32_t i = 0; i < n; ++i) {
             const double unit = (x[i] - mean) / std::sqrt(ss / n + 1e-5);

@@ -80,8 +80,10 @@ void Super<W>::decode(const uint8_t* tile, uint32_t n_groups, float* out) noexce
             const SuperRow row = W::read(tile + uint64_t{g} * W::kBytes, r);
             for (uint32_t k = 0; k < kSuperGroup; ++k) {
                 float v = row.scale[k / W::kSubGroup] * static_cast<float>(row.w[k]);
-                if constexpr (W::kMinGroup != 0)
-                    v = v - row.min_scale * static_cast<float>(row.min[k / W::kMinGroup]);
+                if constexpr (W::kMinGroup != 0) {
+                    const int32_t min = row.min[k / W::kMinGroup];
+                    v = v - row.min_scale * static_cast<float>(min);
+                }
                 out[(uint64_t{g} * kSuperGroup + k) * kTileRows + r] = v;
             }
         }
