@@ -13,6 +13,7 @@
 
 #include "base/cgroup.h"
 #include "base/check.h"
+#include "base/thread_signals.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -105,6 +106,7 @@ ThreadPool::ThreadPool(uint32_t n_threads) : impl_(std::make_unique<Impl>()) {
     KVIK_CHECK(n_threads >= 1, "a pool has at least the calling thread");
     impl_->n_threads = n_threads;
     const auto work = [this](uint32_t i) {
+        leave_signals_to_main();
         const FlushDenormals flush;
         for (uint32_t seen = 0;;) {
             wait_change(impl_->run_number, seen);

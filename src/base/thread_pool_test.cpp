@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <limits>
 #include <random>
 #include <thread>
@@ -151,6 +152,18 @@ TEST(ThreadPool, flushes_denormals_in_every_worker) {
         });
         EXPECT_EQ(n_flushing, n);
     }
+}
+
+TEST(ThreadPool, its_threads_leave_signals_to_the_main_thread) {
+    ThreadPool pool(3);
+    std::atomic<int> n_open = 0;
+    pool.run([&](Worker w) {
+        sigset_t held;
+        ::pthread_sigmask(SIG_BLOCK, nullptr, &held);
+        for (const int signal : {SIGINT, SIGTERM, SIGTSTP, SIGWINCH})
+            if (w.index() > 0 && sigismember(&held, signal) != 1) ++n_open;
+    });
+    EXPECT_EQ(n_open, 0);
 }
 
 TEST(ThreadPool, gives_the_caller_its_denormals_back) {

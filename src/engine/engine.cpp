@@ -4,6 +4,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/thread_signals.h"
 #include "engine/chat_prompt.h"
 #include "engine/engine_impl.h"
 #include "engine/request_check.h"
@@ -54,6 +55,7 @@ Result<std::unique_ptr<Engine::Impl>> Engine::Impl::open(EngineParts parts,
 }
 
 void Engine::Impl::run() {
+    leave_signals_to_main();
     while (!inbox.closed()) {
         if (!stepper->step()) inbox.wait();
         if (kIsDevBuild) stepper->check_invariants();
