@@ -23,6 +23,7 @@ set(e2e e2e.turns)
 # test_contract  the machine-readable side    test_golden  what others compute
 # test_misuse    exit codes and messages      test_bits    the same bits whichever way
 # test_limits    memory, time, pipes          test_readme  the documents' examples run
+# test_chat      a conversation in a terminal (terminal.py: tmux)
 # test_settings  arguments, variables, file; doctor
 set(programs test_contract test_misuse test_settings)
 set(turns test_turns)
@@ -30,7 +31,7 @@ if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     # What a sanitizer's shadow memory and slowness would falsify is not measured.
     list(APPEND turns --gtest_filter=-*_costs_*)
 else()
-    list(APPEND programs test_golden test_bits test_limits test_readme)
+    list(APPEND programs test_golden test_bits test_limits test_readme test_chat)
 endif()
 add_test(NAME e2e.turns COMMAND ${turns})
 foreach(name ${programs})

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include "cli/chat_loop.h"
+#include "cli/local_time.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
@@ -16,18 +17,24 @@ Result<int> chat(const Call& call) {
     flags.add({.name = "--system",
                .value = "TEXT",
                .help = "system message",
-               .set = into(options.system)});
-    add_answer_flags(flags, options.answer);
-    add_sampling_flags(flags, options.sampling);
+               .set = into(options.system),
+               .settable = Settable::anywhere});
+    add_answer_flags(flags, options.settings.answer);
+    add_sampling_flags(flags, options.settings.sampling);
     add_engine_flags(flags, engine_options);
     add_cache_switch(flags, engine_options);
     add_draft_flag(flags);
     flags.epilogue(
-        "Ctrl-C stops an answer and keeps what was said; at the prompt, twice, it leaves, as does\n"
-        "Ctrl-D. Without a terminal each line of stdin is a message and answers go to stdout.\n");
+        "Ctrl-C stops an answer and keeps what was said; at the prompt it drops the line. Ctrl-D\n"
+        "leaves. \"\"\" opens and closes a message of several lines, as a \\ at the end of a line\n"
+        "goes on in the next; a paste is one message. Without a terminal the lines of stdin are "
+        "the\n"
+        "messages and answers go to stdout.\n");
     KVIK_TRY(const auto shown, begin(flags, call));
     if (shown) return *shown;
 
+    options.environment = call.environment;
+    engine_options.now = local_now();
     Interrupts interrupts;
     KVIK_TRY(const auto engine,
              open_engine(std::move(engine_options), interrupts, ErrorFormat::text));

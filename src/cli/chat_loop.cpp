@@ -3,169 +3,154 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "cli/line_reader.h"
-#include "cli/suggest.h"
+#include <utility>
+
+#include "cli/repl/command_line.h"
+#include "cli/repl/quiet_terminal.h"
 #include "cli/terminal.h"
 
 namespace kvik::cli {
+namespace {
 
-struct ChatLoop::Command {
-    std::string_view name;
-    std::string_view help;
-    Next (ChatLoop::*act)();
-};
+constexpr const char* kPrompt = ">>> ";
+constexpr const char* kMorePrompt = "... ";
+constexpr const char* kWaysOut =
+    "/undo takes the last exchange back, /clear starts over, --ctx N makes more room";
 
-std::span<const ChatLoop::Command> ChatLoop::commands() {
-    static constexpr Command kCommands[] = {
-        {"/clear", "forget the conversation, keep the system message", &ChatLoop::clear},
-        {"/stats", "tokens, context and cache so far", &ChatLoop::show_stats},
-        {"/help", "this list", &ChatLoop::show_help},
-        {"/exit", "leave, as Ctrl-D does", &ChatLoop::leave},
-    };
-    return kCommands;
+// The answer, as a terminal may see it: it is a model's text, which anything can be in.
+Result<void> show_answer(std::string_view text) {
+    return put(is_terminal(STDOUT_FILENO) ? printable_lines(text) : std::string(text));
 }
+
+}  // namespace
 
 ChatLoop::ChatLoop(Engine& engine, ChatOptions options, Interrupts& interrupts)
     : engine_(engine),
-      options_(std::move(options)),
+      environment_(std::move(options.environment)),
+      settings_(std::move(options.settings)),
       interrupts_(interrupts),
-      interactive_(is_terminal(STDIN_FILENO)),
-      session_(engine) {
-    if (options_.system) session_.set_system(*options_.system);
+      input_(interrupts, environment_),
+      branches_(engine) {
+    if (options.system) session().set_system(*options.system);
+    std::vector<std::string> names;
+    for (const Command& command : commands()) names.emplace_back(command.name);
+    input_.complete_from(std::move(names));
 }
 
 Result<int> ChatLoop::talk() {
     // A model without tokenizer or template is told of before the first message.
     KVIK_TRY_VOID(engine_.encode_chat({{"user", "Hello"}}));
     greet();
-    LineReader reader(STDIN_FILENO, &interrupts_);
-    std::string line;
-    bool leaving = false;
+    MessageAssembly assembly;
+    std::string text;
     for (;;) {
-        if (interactive_) note(">>> ");
-        KVIK_TRY(const auto got, reader.next(line));
-        if (got == LineReader::Got::end) {
-            if (interactive_) note("\n");
-            return exit_code_;
-        }
+        const bool is_open = assembly.is_open();
+        const Asked asked =
+            std::exchange(to_edit_, std::nullopt).value_or(Asked{is_open ? kMorePrompt : kPrompt});
+        KVIK_TRY(const auto got, input_.next(asked, text));
         if (got == LineReader::Got::interrupt) {
-            note("\n");
-            if (leaving || !interactive_) return static_cast<int>(ErrorKind::cancelled);
-            leaving = true;
-            note("(Ctrl-C again or Ctrl-D leaves)\n");
+            assembly.finish();
+            if (const auto code = interrupted(is_open || editing_ || !text.empty())) return *code;
             continue;
         }
-        leaving = false;
-        if (line.find_first_not_of(" \t") == std::string::npos) continue;
-        if (line.front() == '/') {
-            if (obey(line) == Next::leave) return exit_code_;
-            continue;
-        }
-        KVIK_TRY_VOID(answer(line));
+        hinted_ = false;
+        const bool ended = got == LineReader::Got::end;
+        if (ended && input_.at_terminal()) note("\n");
+        if (ended && std::exchange(editing_, std::nullopt)) continue;
+        if (ended && !is_open) return exit_code_;
+        if (!ended && assembly.take(text) == MessageAssembly::State::wants_more) continue;
+        const Done done = take(assembly.finish());
+        if (!done && is_reader_gone(done.error())) return tl::unexpected(done.error());
+        if (!done) tell(done.error());
+        if (done && *done == Next::leave) return exit_code_;
     }
 }
 
-void ChatLoop::greet() const {
-    if (!interactive_ || !is_terminal(STDERR_FILENO)) return;
+void ChatLoop::greet() {
+    if (!input_.at_terminal()) return;
     const ModelSpec& model = engine_.model();
-    note(dim(fmt::format("{} - context {} - /help lists the commands, Ctrl-D leaves",
-                         printable(model.name.empty() ? model.architecture : model.name),
-                         engine_.used().context)) +
-         "\n");
+    say(fmt::format("{} - context {} - /help lists the commands, Ctrl-D leaves",
+                    printable(model.name.empty() ? model.architecture : model.name), context()));
+    const std::string& builtin = engine_.used().builtin_template;
+    if (!builtin.empty())
+        say(fmt::format("the model brings no chat template: kvik's own, {}, is used",
+                        printable(builtin)));
+    if (input_.trouble()) say(printable(*input_.trouble()));
 }
 
-ChatLoop::Next ChatLoop::obey(std::string_view line) {
-    const std::string_view word = line.substr(0, line.find_last_not_of(" \t") + 1);
-    std::vector<std::string> names;
-    for (const Command& command : commands()) {
-        if (command.name == word) return (this->*command.act)();
-        names.emplace_back(command.name);
-    }
-    const auto meant = nearest(word, names);
-    note(fmt::format("{} is no command: {} (a blank before it makes it a message)\n", word,
-                     meant ? fmt::format("did you mean {}?", *meant) : "/help lists them"));
+// An exit code, if that was the last one.
+std::optional<int> ChatLoop::interrupted(bool had_text) {
+    editing_.reset();
+    if (!input_.can_edit()) note("\n");
+    if (!input_.at_terminal() || (hinted_ && !had_text))
+        return static_cast<int>(ErrorKind::cancelled);
+    hinted_ = !had_text;
+    if (hinted_) say("(Ctrl-C again or Ctrl-D leaves)");
+    return std::nullopt;
+}
+
+ChatLoop::Done ChatLoop::take(const Typed& typed) {
+    const auto index = std::exchange(editing_, std::nullopt);
+    if (!typed.quoted && trimmed(typed.text).empty()) return Next::go_on;
+    input_.remember(typed.quoted ? "\"\"\"" + typed.text + "\"\"\"" : typed.text);
+    const auto command = command_of(typed);
+    if (command && !index) return obey(command->name, command->rest);
+    const std::string message = message_of(typed);
+    n_regenerated_ = 0;
+    KVIK_TRY_VOID(answer([&](GenerateRequest how) {
+        return index ? session().edit(*index, message, std::move(how))
+                     : session().send(message, std::move(how));
+    }));
     return Next::go_on;
 }
 
-ChatLoop::Next ChatLoop::clear() {
-    session_.clear();
-    n_context_ = 0;
-    return Next::go_on;
-}
-
-ChatLoop::Next ChatLoop::show_stats() {
-    const CacheStats cache = engine_.cache_stats();
-    const double share =
-        n_prompt_ == 0 ? 0 : 100 * static_cast<double>(n_cached_) / static_cast<double>(n_prompt_);
-    note(
-        fmt::format("context {} of {} tokens in {} messages\n"
-                    "prompts {} tokens, {} of them cached ({:.0f} %); answers {} tokens\n"
-                    "cache   {} of {} blocks free, {} KiB each; {} tokens to be found again, {} "
-                    "blocks evicted\n",
-                    n_context_, engine_.used().context, session_.messages().size(), n_prompt_,
-                    n_cached_, share, n_decoded_, cache.n_free, cache.n_blocks,
-                    cache.block_bytes >> 10, cache.cached_tokens, cache.evicted_blocks));
-    return Next::go_on;
-}
-
-ChatLoop::Next ChatLoop::show_help() {
-    for (const Command& command : commands())
-        note(fmt::format("{:8}{}\n", command.name, command.help));
-    note("Ctrl-C  stop the answer and keep what was said\n");
-    return Next::go_on;
-}
-
-ChatLoop::Next ChatLoop::leave() {
-    return Next::leave;
-}
-
-Result<Reply> ChatLoop::ask(const std::string& line) {
+Result<void> ChatLoop::answer(const Ask& ask) {
     GenerateRequest how;
-    how.sampling = options_.sampling;
-    how.max_new_tokens = options_.answer.max_new_tokens;
-    how.end_tokens = options_.answer.end_tokens;
-    how.stop = options_.answer.stop;
-    KVIK_TRY(Stream stream, session_.send(line, std::move(how)));
-    return collect(stream, interrupts_, put);
-}
-
-Result<void> ChatLoop::answer(const std::string& line) {
-    const size_t n_before = session_.messages().size();
-    auto reply = ask(line);
-    if (!reply) {
-        if (is_reader_gone(reply.error())) return tl::unexpected(std::move(reply).error());
-        tell(reply.error());
-        return {};
-    }
-    if (!reply->text.ends_with('\n')) KVIK_TRY_VOID(put("\n"));
-    const Timings& timings = reply->summary.timings;
+    how.sampling = settings_.sampling;
+    how.sampling.seed += n_regenerated_;
+    how.max_new_tokens = settings_.answer.max_new_tokens;
+    how.end_tokens = settings_.answer.end_tokens;
+    how.stop = settings_.answer.stop;
+    KVIK_TRY(Stream stream, ask(std::move(how)));
+    QuietTerminal quiet;
+    KVIK_TRY(const Reply reply,
+             collect(stream, interrupts_, show_answer, [&] { quiet.restore(); }));
+    quiet.restore();
+    if (!reply.text.ends_with('\n') && !(reply.text.empty() && input_.at_terminal()))
+        KVIK_TRY_VOID(put("\n"));
+    const Timings& timings = reply.summary.timings;
     n_prompt_ += timings.prompt_n;
     n_cached_ += timings.cached_n;
     n_decoded_ += timings.decode_n;
-    if (session_.messages().size() == n_before) {
-        note(dim("no answer: the message was dropped") + "\n");
+    if (reply.ids.empty()) {
+        const bool stopped = reply.summary.reason == FinishReason::cancelled;
+        say(stopped ? "(stopped before it said anything: the message is dropped)"
+                    : "(the model had nothing to say: the message is dropped)");
         return {};
     }
-    n_context_ = timings.prompt_n + timings.decode_n;
-    tell_status(reply->summary);
+    if (reply.summary.reason == FinishReason::cancelled && input_.at_terminal())
+        say("(stopped; what was said is kept)");
+    tell_status(reply.summary);
     return {};
 }
 
 void ChatLoop::tell(const Error& error) {
-    if (!interactive_) exit_code_ = static_cast<int>(error.kind);
-    const bool full = error.kind == ErrorKind::context;
-    note(fmt::format("kvik: {}{}\n", printable(error.message), full ? "; /clear starts over" : ""));
+    if (!input_.at_terminal()) exit_code_ = static_cast<int>(error.kind);
+    note(describe_error(error, ErrorFormat::text));
+    if (error.kind == ErrorKind::context) note(fmt::format("kvik: {}\n", kWaysOut));
 }
 
 void ChatLoop::tell_status(const Summary& summary) const {
-    const uint32_t context = engine_.used().context;
-    if (summary.reason == FinishReason::length && n_context_ >= context)
-        note(
-            fmt::format("kvik: the context of {} tokens is full: /clear starts over, --ctx makes "
-                        "it larger\n",
-                        context));
-    if (interactive_ && is_terminal(STDERR_FILENO))
-        note(dim(status_line(summary.timings, context)) + "\n");
+    const uint32_t n_tokens = summary.timings.prompt_n + summary.timings.decode_n;
+    if (summary.reason == FinishReason::length && n_tokens >= context())
+        note(fmt::format("kvik: the context is full, {} of {} tokens: {}\n", n_tokens, context(),
+                         kWaysOut));
+    if (input_.at_terminal() && is_terminal(STDERR_FILENO))
+        note(dim(status_line(summary.timings, context(), columns_of(STDERR_FILENO) - 1)) + "\n");
+}
+
+void ChatLoop::say(const std::string& line) const {
+    note(dim(line) + "\n");
 }
 
 }  // namespace kvik::cli

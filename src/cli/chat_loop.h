@@ -1,24 +1,30 @@
-// ChatLoop: the conversation of `kvik chat`, line by line, over a Session.
+// ChatLoop: the conversation of `kvik chat`, message by message and command by command.
 //
+// Shape   chat_loop.cpp reads, sends and shows; chat_commands.cpp has the table of commands;
+//         chat_reports.cpp the commands that only show something.
 // Owner   borrows the engine and the interrupts.
-// Errors  of one answer (a full context, say) are told and the chat goes on; without a terminal
-//         the last one is the exit code in the end. A reader that went away ends it.
+// Errors  of one answer or command (a full context, say) are told and the chat goes on; without a
+//         terminal the last one is the exit code in the end. A reader that went away ends it.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "cli/options.h"
+#include "cli/repl/branches.h"
+#include "cli/repl/chat_input.h"
+#include "cli/repl/chat_settings.h"
+#include "cli/repl/message_assembly.h"
 #include "cli/reply.h"
 
 namespace kvik::cli {
 
 struct ChatOptions {
     std::optional<std::string> system;
-    AnswerOptions answer;
-    SamplingParams sampling;
+    ChatSettings settings;
+    Environment environment;
 };
 
 class ChatLoop {
@@ -29,27 +35,58 @@ class ChatLoop {
 
   private:
     enum class Next : uint8_t { go_on, leave };
-    struct Command;
-    static std::span<const Command> commands();
+    using Done = Result<Next>;
+    struct Command {
+        std::string_view name, arguments, help;
+        Done (ChatLoop::*act)(const std::string& rest);
+    };
+    using Ask = std::function<Result<Stream>(GenerateRequest)>;
 
-    void greet() const;
-    Next obey(std::string_view line);
-    Next clear();
-    Next show_stats();
-    Next show_help();
-    Next leave();
-
-    Result<void> answer(const std::string& line);
-    Result<Reply> ask(const std::string& line);
+    // chat_loop.cpp
+    void greet();
+    Done take(const Typed& typed);
+    std::optional<int> interrupted(bool had_text);
+    Result<void> answer(const Ask& ask);
     void tell(const Error& error);
     void tell_status(const Summary& summary) const;
+    void say(const std::string& line) const;  // dim, on a terminal or not
+    // chat_commands.cpp
+    static std::span<const Command> commands();
+    static const Command* find_command(std::string_view name);
+    Done obey(std::string_view name, const std::string& rest);
+    Done regenerate(const std::string& rest);
+    Done undo(const std::string& rest);
+    Done edit(const std::string& rest);
+    Done fork(const std::string& rest);
+    Done branch(const std::string& rest);
+    Done change_system(const std::string& rest);
+    Done change_setting(const std::string& rest);
+    Done save(const std::string& rest);
+    Done load(const std::string& rest);
+    Done clear(const std::string& rest);
+    Done leave(const std::string& rest);
+    std::string expanded(const std::string& path) const;
+    // chat_reports.cpp
+    Done list(const std::string& rest);
+    Done show_stats(const std::string& rest);
+    Done show_cache(const std::string& rest);
+    Done show_help(const std::string& rest);
+    void show_branches();
+    void show_settings() const;
+
+    Session& session() { return branches_.session(); }
+    uint32_t context() const { return engine_.used().context; }
 
     Engine& engine_;
-    ChatOptions options_;
+    Environment environment_;
+    ChatSettings settings_;
     Interrupts& interrupts_;
-    bool interactive_;
-    Session session_;
-    uint32_t n_context_ = 0;  // tokens of the conversation after the last answer
+    ChatInput input_;
+    Branches branches_;
+    std::optional<Asked> to_edit_;   // the next message comes out of this
+    std::optional<size_t> editing_;  // and takes the place of that one
+    bool hinted_ = false;            // how to leave, and nothing was typed since
+    uint64_t n_regenerated_ = 0;     // answers to the last message beyond the first
     uint64_t n_prompt_ = 0, n_cached_ = 0, n_decoded_ = 0;  // of all answers
     int exit_code_ = 0;
 };

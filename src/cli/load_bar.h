@@ -16,7 +16,8 @@ struct LoadState {
     double seconds = 0;
 };
 
-std::string load_line(const LoadState& state);
+// One line of at most n_columns.
+std::string load_line(const LoadState& state, uint32_t n_columns = 80);
 
 class LoadBar {
   public:

@@ -18,7 +18,8 @@ namespace {
 
 }  // namespace
 
-Result<Reply> collect(Stream& stream, Interrupts& interrupts, const ShowText& show) {
+Result<Reply> collect(Stream& stream, Interrupts& interrupts, const ShowText& show,
+                      const std::function<void()>& leaving) {
     Reply reply;
     bool cancelled = false;
     const auto take_text = [&](const std::string& text) -> Result<void> {
@@ -28,7 +29,10 @@ Result<Reply> collect(Stream& stream, Interrupts& interrupts, const ShowText& sh
     };
     for (;;) {
         if (interrupts.take()) {
-            if (cancelled) leave_at_once();
+            if (cancelled) {
+                if (leaving) leaving();
+                leave_at_once();
+            }
             stream.cancel();
             cancelled = true;
         }
@@ -46,13 +50,23 @@ Result<Reply> collect(Stream& stream, Interrupts& interrupts, const ShowText& sh
     return reply;
 }
 
-std::string status_line(const Timings& timings, uint32_t context) {
-    std::string line = fmt::format("prompt {} tok", timings.prompt_n);
-    if (timings.cached_n > 0) line += fmt::format(" ({} cached)", timings.cached_n);
-    line += fmt::format(" {:.0f} ms - {} tok", timings.prompt_ms, timings.decode_n);
+std::string status_line(const Timings& timings, uint32_t context, uint32_t n_columns) {
+    const std::string prompt = fmt::format("prompt {} tok", timings.prompt_n);
+    const std::string cached =
+        timings.cached_n > 0 ? fmt::format(" ({} cached)", timings.cached_n) : "";
+    std::string answer = fmt::format("{} tok", timings.decode_n);
     if (timings.decode_n > 1 && timings.decode_ms > 0)
-        line += fmt::format(" {:.0f} tok/s", (timings.decode_n - 1) * 1000 / timings.decode_ms);
-    return line + fmt::format(" - ctx {}/{}", timings.prompt_n + timings.decode_n, context);
+        answer += fmt::format(" {:.0f} tok/s", (timings.decode_n - 1) * 1000 / timings.decode_ms);
+    const std::string filled =
+        fmt::format("ctx {}/{}", timings.prompt_n + timings.decode_n, context);
+    const std::string lines[] = {
+        fmt::format("{}{} {:.0f} ms - {} - {}", prompt, cached, timings.prompt_ms, answer, filled),
+        fmt::format("{}{} - {} - {}", prompt, cached, answer, filled),
+        fmt::format("{} - {}", answer, filled),
+    };
+    for (const std::string& line : lines)
+        if (line.size() <= n_columns) return line;
+    return cut_to_columns(filled, n_columns);
 }
 
 Result<std::unique_ptr<Engine>> open_engine(EngineOptions options, Interrupts& interrupts,

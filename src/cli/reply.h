@@ -24,11 +24,12 @@ struct Reply {
 
 using ShowText = std::function<Result<void>(std::string_view)>;
 
-// A first Ctrl-C ends the answer within one step; a second one ends the program.
-Result<Reply> collect(Stream& stream, Interrupts& interrupts, const ShowText& show);
+// A first Ctrl-C ends the answer within one step; a second one ends the program, after `leaving`.
+Result<Reply> collect(Stream& stream, Interrupts& interrupts, const ShowText& show,
+                      const std::function<void()>& leaving = {});
 
-// "prompt 812 tok (780 cached) 41 ms - 96 tok 138 tok/s - ctx 908/8192"
-std::string status_line(const Timings& timings, uint32_t context);
+// "prompt 812 tok (780 cached) 41 ms - 96 tok 138 tok/s - ctx 908/8192", or as much of it as fits.
+std::string status_line(const Timings& timings, uint32_t context, uint32_t n_columns = 80);
 
 // An engine whose loading shows on a terminal. Ctrl-C while it loads ends the program: it is
 // reported in `format`.

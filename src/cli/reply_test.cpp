@@ -24,5 +24,20 @@ TEST(Reply, status_line_claims_no_speed_for_one_token) {
     EXPECT_EQ(status_line(timings, 10), "prompt 5 tok 3 ms - 1 tok - ctx 6/10");
 }
 
+TEST(Reply, status_line_leaves_out_what_does_not_fit) {
+    Timings timings;
+    timings.prompt_n = 812;
+    timings.cached_n = 780;
+    timings.prompt_ms = 41.2;
+    timings.decode_n = 96;
+    timings.decode_ms = 95 * 1000 / 138.0;
+    EXPECT_EQ(status_line(timings, 8192, 62),
+              "prompt 812 tok (780 cached) - 96 tok 138 tok/s - ctx 908/8192");
+    EXPECT_EQ(status_line(timings, 8192, 40), "96 tok 138 tok/s - ctx 908/8192");
+    EXPECT_EQ(status_line(timings, 8192, 20), "ctx 908/8192");
+    for (uint32_t n_columns = 0; n_columns < 90; ++n_columns)
+        EXPECT_LE(status_line(timings, 8192, n_columns).size(), n_columns);
+}
+
 }  // namespace
 }  // namespace kvik::cli

@@ -1,8 +1,11 @@
 #include "cli/terminal.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+#include <utf8proc.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -50,12 +53,15 @@ std::string dim(std::string_view text) {
     return may_decorate(STDERR_FILENO) ? fmt::format("\x1b[2m{}\x1b[0m", text) : std::string(text);
 }
 
-std::string printable(std::string_view text) {
+namespace {
+
+std::string escape_controls(std::string_view text, std::string_view kept) {
     std::string shown;
     for (size_t i = 0; i < text.size(); ++i) {
         const auto byte = static_cast<unsigned char>(text[i]);
         const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
-        if (byte < 0x20 || byte == 0x7f) {
+        const bool is_control = byte < 0x20 || byte == 0x7f;
+        if (is_control && kept.find(text[i]) == std::string_view::npos) {
             shown += fmt::format("\\x{:02x}", byte);
         } else if (byte == 0xc2 && next >= 0x80 && next < 0xa0) {
             shown += fmt::format("\\xc2\\x{:02x}", next);
@@ -65,6 +71,40 @@ std::string printable(std::string_view text) {
         }
     }
     return shown;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+    return escape_controls(text, "");
+}
+
+std::string printable_lines(std::string_view text) {
+    return escape_controls(text, "\n\t");
+}
+
+uint32_t columns_of(int fd) {
+    winsize size{};
+    return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+std::string cut_to_columns(std::string_view text, uint32_t n_columns) {
+    constexpr std::string_view kMore = "...";
+    const size_t n_room = std::max<size_t>(n_columns, kMore.size()) - kMore.size();
+    size_t n_used = 0, fits_bytes = 0;
+    for (size_t at = 0; at < text.size();) {
+        utf8proc_int32_t c = 0;
+        const auto n_bytes =
+            utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + at,
+                             static_cast<utf8proc_ssize_t>(text.size() - at), &c);
+        at += n_bytes > 0 ? static_cast<size_t>(n_bytes) : 1;
+        n_used += n_bytes > 0 ? static_cast<size_t>(utf8proc_charwidth(c)) : 1;
+        if (n_used <= n_room) fits_bytes = at;
+        if (n_used > n_columns)
+            return std::string(text.substr(0, fits_bytes)) +
+                   std::string(kMore.substr(0, std::min<size_t>(kMore.size(), n_columns)));
+    }
+    return std::string(text);
 }
 
 Error reader_gone() {

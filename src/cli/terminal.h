@@ -6,6 +6,7 @@
 //         quietly. Any other failure to write says so.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,11 @@ std::string dim(std::string_view text);     // dimmed where stderr may be decora
 
 // Control characters (C0, DEL, and C1 as UTF-8) as \x1b and such: for text that a file brings.
 std::string printable(std::string_view text);
+std::string printable_lines(std::string_view text);  // line ends and tabs stay
+
+uint32_t columns_of(int fd);  // of a terminal; 80 where it does not say
+// As much of one line as fits, "..." at its end if that is not all. Wide characters count twice.
+std::string cut_to_columns(std::string_view text, uint32_t n_columns);
 
 Error reader_gone();
 bool is_reader_gone(const Error& error);

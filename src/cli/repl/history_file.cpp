@@ -1,0 +1,136 @@
+#include "cli/repl/history_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "cli/repl/atomic_file.h"
+#include "cli/repl/file_descriptor.h"
+#include "cli/values.h"
+
+namespace kvik::cli {
+namespace {
+
+std::string escaped(std::string_view entry) {
+    std::string line;
+    for (const char c : entry) {
+        if (c == '\n') {
+            line += "\\n";
+        } else if (c == '\\') {
+            line += "\\\\";
+        } else if (c != '\0') {
+            line += c;
+        }
+    }
+    return line;
+}
+
+std::string unescaped(std::string_view line) {
+    std::string entry;
+    for (size_t i = 0; i < line.size(); ++i) {
+        const bool is_escape = line[i] == '\\' && i + 1 < line.size();
+        if (!is_escape) {
+            if (line[i] != '\0') entry += line[i];
+            continue;
+        }
+        ++i;
+        entry += line[i] == 'n' ? '\n' : line[i];
+    }
+    return entry;
+}
+
+tl::unexpected<Error> no_history(const std::string& path, int error) {
+    return fail(ErrorKind::file,
+                fmt::format("history is not kept: {}: {}", path, std::strerror(error)));
+}
+
+// The folders above a file, each for its owner alone where it is new.
+void make_folders(const std::string& path) {
+    for (size_t slash = path.find('/', 1); slash != std::string::npos;
+         slash = path.find('/', slash + 1))
+        ::mkdir(path.substr(0, slash).c_str(), 0700);
+}
+
+// Ours, and nobody else's to read.
+Result<void> check(int fd, const std::string& path) {
+    if (fd < 0) return no_history(path, errno);
+    struct stat status {};
+    if (::fstat(fd, &status) != 0) return no_history(path, errno);
+    if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid())
+        return fail(ErrorKind::file,
+                    fmt::format("history is not kept: {} is no file of yours", path));
+    if ((status.st_mode & 0077) != 0 && ::fchmod(fd, 0600) != 0) return no_history(path, errno);
+    return {};
+}
+
+// The end of the file, from the start of a line on; `whole` is false if that is not all.
+Result<std::string> read_end(int fd, const std::string& path, bool& whole) {
+    const off_t size = ::lseek(fd, 0, SEEK_END);
+    if (size < 0) return no_history(path, errno);
+    const off_t begin = std::max<off_t>(0, size - static_cast<off_t>(kMostHistoryBytes));
+    std::string text(static_cast<size_t>(size - begin), '\0');
+    size_t n_read = 0;
+    while (n_read < text.size()) {
+        const ssize_t n = ::pread(fd, text.data() + n_read, text.size() - n_read,
+                                  begin + static_cast<off_t>(n_read));
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return no_history(path, errno);
+        if (n == 0) break;
+        n_read += static_cast<size_t>(n);
+    }
+    text.resize(n_read);
+    whole = begin == 0;
+    if (!whole) text.erase(0, std::min(text.size(), text.find('\n') + 1));
+    return text;
+}
+
+}  // namespace
+
+std::string history_path(const Environment& environment) {
+    const std::string state = environment("XDG_STATE_HOME").value_or("");
+    if (state.starts_with('/')) return state + "/kvik/chat_history";
+    const std::string home = environment("HOME").value_or("");
+    if (home.starts_with('/')) return home + "/.local/state/kvik/chat_history";
+    return "";
+}
+
+Result<std::vector<std::string>> HistoryFile::load() const {
+    make_folders(path_);
+    const FileDescriptor file(
+        ::open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+    KVIK_TRY_VOID(check(file.get(), path_));
+    ::flock(file.get(), LOCK_EX);
+    bool whole = true;
+    KVIK_TRY(const std::string text, read_end(file.get(), path_, whole));
+    std::vector<std::string> entries;
+    for (const std::string_view line : split(text, '\n'))
+        if (!line.empty()) entries.push_back(unescaped(line));
+    if (whole && entries.size() <= kMostHistoryEntries) return entries;
+    // Half of it goes, so that it is not rewritten at every start.
+    const size_t n_kept = std::min(entries.size(), kMostHistoryEntries / 2);
+    entries.erase(entries.begin(), entries.end() - static_cast<ptrdiff_t>(n_kept));
+    std::string shorter;
+    for (const std::string& entry : entries) shorter += escaped(entry) + '\n';
+    KVIK_TRY_VOID(replace_file(path_, shorter));
+    return entries;
+}
+
+Result<void> HistoryFile::append(std::string_view entry) const {
+    if (entry.size() > kMostHistoryEntryBytes) return {};
+    const FileDescriptor file(::open(
+        path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+    KVIK_TRY_VOID(check(file.get(), path_));
+    ::flock(file.get(), LOCK_EX);
+    const std::string line = escaped(entry) + '\n';
+    if (::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+        return no_history(path_, errno);
+    return {};
+}
+
+}  // namespace kvik::cli

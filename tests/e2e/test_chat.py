@@ -1,0 +1,394 @@
+"""`kvik chat` as somebody sits before it: in a terminal, and with its ends in pipes and files."""
+import json
+import os
+import pathlib
+import re
+import resource
+import signal
+import stat
+import subprocess
+import tempfile
+import unittest
+
+from program import BINARY, MODEL, TIMEOUT_S, call, environment
+from terminal import Terminal
+
+PROMPT = ">>>"
+STATUS = r"^prompt \d+ tok.* - \d+ tok.* - ctx \d+/\d+$"
+
+
+class Chat(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.home = pathlib.Path(folder.name)
+
+    def begin(self, *flags, env=None, **terminal):
+        """A chat that greedily says four tokens, or (ignoring end tokens) all that there is room for."""
+        for flag, value in (("--temp", "0"), ("--ctx", "2048"), ("-n", "4")):
+            if flag not in flags and not (flag == "-n" and "--ignore-eos" in flags):
+                flags += (flag, value)
+        chat = Terminal([BINARY, "chat", MODEL, *flags],
+                        env={"HOME": str(self.home), **(env or {})}, **terminal)
+        self.addCleanup(chat.__exit__)
+        return chat
+
+    def ready(self, *flags, **how):
+        chat = self.begin(*flags, **how)
+        chat.wait_for_line(PROMPT)
+        return chat
+
+    def says(self, chat, line, pattern):
+        """Enters a line; the pattern must come after it, and then a prompt."""
+        before = chat.screen().count("\n")
+        chat.enter(line)
+
+        def holds(screen):
+            new = screen.split("\n")[before:]
+            return re.search(pattern, "\n".join(new[1:]), re.M) if new[-1] == PROMPT else None
+        return chat.wait_until(holds, f"{pattern!r} after {line!r}")
+
+    def ends(self, chat, status):
+        chat.wait_for(rf"^\[status {status}\]$")
+
+
+class Editing(Chat):
+    def test_keys_move_and_delete(self):
+        chat = self.ready()
+        chat.type("helo", "Left")
+        chat.type("l")
+        chat.wait_for_line(">>> hello")
+        chat.press("Home")
+        chat.type("X", "End")
+        chat.type("Y", "BSpace")
+        chat.wait_for_line(">>> Xhello")
+        chat.press("Home", "DC")
+        chat.type("oh ", "C-Right")
+        chat.type(" you two", "C-w")
+        chat.wait_for_line(">>> oh hello you")
+        chat.press("C-Left", "C-k")
+        chat.wait_for_line(">>> oh hello")
+        chat.press("C-u")
+        chat.wait_for_line(PROMPT)
+
+    def test_characters_are_whole(self):
+        chat = self.ready()
+        chat.type("gr\u00fc\u00dfe \u6f22\u5b57", "BSpace", "Left", "BSpace")
+        chat.wait_for_line(">>> gr\u00fc\u00dfe\u6f22")
+        chat.press("Home", "Right", "Right", "DC")
+        chat.wait_for_line(">>> gr\u00dfe\u6f22")
+
+    def test_a_line_may_be_longer_than_a_terminal_s_own_4095_bytes(self):
+        chat = self.ready("-n", "1", "--ignore-eos")
+        chat.paste("word " * 1200)
+        chat.press("Enter")
+        n_tokens = int(chat.wait_for(r"^prompt (\d+) tok").group(1))
+        self.assertGreater(n_tokens, 1200)
+
+    def test_several_lines_become_one_message(self):
+        chat = self.ready()
+        chat.paste("one\n/two\nthree\n")
+        chat.wait_for_line("three")
+        chat.type("!", "Up")
+        chat.type("?", "Enter")
+        chat.wait_for(STATUS)
+        self.says(chat, "/list", r"^  1 user +one /two\? three!$")
+        chat.enter('"""four')
+        chat.wait_for_line("...")
+        chat.enter("/five")
+        chat.enter('six"""')
+        chat.enter("/list")
+        chat.wait_for(r"^  2 user +four /five six$")
+        chat.enter("seven\\")
+        chat.wait_for_line("...")
+        chat.enter("eight")
+        chat.enter("/list")
+        chat.wait_for(r"^  3 user +seven eight$")
+        chat.type("nine", "M-Enter")
+        chat.type("ten", "Enter")
+        chat.enter("/list")
+        chat.wait_for(r"^  4 user +nine ten$")
+
+    def test_tab_completes_commands(self):
+        chat = self.ready()
+        chat.type("/reg", "Tab")
+        chat.wait_for_line(">>> /regen")
+
+    def test_a_new_size_is_heeded(self):
+        chat = self.ready()
+        chat.type("some words before")
+        chat.wait_for_line(">>> some words before")
+        chat.resize(50, 20)
+        chat.type(" and after " + "x" * 40)
+        chat.wait_for(r"^>>> some words before and after x{18}\nx{22}$")
+
+    def test_it_can_be_stopped_and_gone_on_with(self):
+        chat = Terminal(["sh", "-i"], env={"HOME": str(self.home), "PS1": "shell: "})
+        self.addCleanup(chat.__exit__)
+        chat.enter(f"{BINARY} chat {MODEL} --temp 0 -n 4")
+        chat.wait_for_line(PROMPT)
+        chat.type("half a li")
+        chat.wait_for_line(">>> half a li")
+        chat.press("C-z")
+        chat.wait_for_line("shell:")
+        chat.enter("fg")
+        chat.wait_for_line(">>> half a li")
+        chat.type("ne", "C-a")
+        chat.type("/", "Enter")
+        chat.wait_for("/half is no command")
+        chat.press("C-d")
+        chat.wait_for_line("shell:")
+
+
+class History(Chat):
+    def file(self):
+        return self.home / ".local/state/kvik/chat_history"
+
+    def test_outlives_the_chat_for_its_owner_alone(self):
+        chat = self.ready()
+        self.says(chat, "the first", STATUS)
+        chat.paste("two\nlines")
+        chat.press("Enter")
+        chat.wait_until(lambda screen: len(re.findall(STATUS, screen, re.M)) == 2, "a second one")
+        chat.press("C-d")
+        self.ends(chat, 0)
+        self.assertEqual(stat.S_IMODE(self.file().stat().st_mode), 0o600)
+        again = self.ready()
+        again.press("Up")
+        again.wait_for(r"^>>> two\nlines$")
+        again.press("Up", "Up")
+        again.wait_for(r"^>>> the first$")
+        again.press("Down", "Down", "Down")
+        again.wait_for_line(PROMPT)
+        again.press("C-r")
+        again.type("firs", "Enter")
+        again.wait_for(STATUS)
+        self.assertIn(">>> the first", again.screen())
+
+    def test_a_home_that_cannot_be_written_is_no_error(self):
+        chat = self.ready(env={"HOME": "/dev/null"})
+        self.assertEqual(len(re.findall("history is not kept", chat.screen())), 1)
+        self.says(chat, "hello", STATUS)
+        chat.press("Up")
+        chat.wait_for_line(">>> hello")
+
+
+class Interrupting(Chat):
+    def test_at_the_prompt_it_drops_the_line_then_says_how_to_leave_then_leaves(self):
+        chat = self.ready()
+        chat.type("half a line")
+        chat.wait_for_line(">>> half a line")
+        chat.press("C-c")
+        chat.wait_for(r"^>>> half a line\^C\n>>>$")
+        chat.press("C-c")
+        chat.wait_for(r"Ctrl-D leaves\)\n>>>$")
+        chat.enter('"""')
+        chat.wait_for_line("...")
+        chat.press("C-c")
+        chat.wait_for_line(PROMPT)
+        chat.press("C-c")
+        chat.wait_for(r"Ctrl-D leaves\)\n(.*\n)+.*Ctrl-D leaves\)\n>>>$")
+        chat.press("C-c")
+        self.ends(chat, 130)
+
+    def test_while_loading_it_leaves(self):
+        chat = self.begin()
+        pid = chat.program()
+        interrupt = 1 << (signal.SIGINT - 1)
+
+        def is_held():
+            for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+                if line.startswith("SigBlk:"):
+                    return int(line.split()[1], 16) & interrupt
+        while not is_held():
+            pass
+        os.kill(pid, signal.SIGINT)
+        self.ends(chat, 130)
+
+    def test_in_an_answer_it_keeps_what_was_said(self):
+        chat = self.ready("--ignore-eos")
+        chat.enter("Count from one to a hundred.")
+        chat.wait_for(r"^>>> Count.*\n.*\w+ \w+")
+        chat.press("C-c")
+        chat.wait_for(r"^\(stopped; what was said is kept\)\n" + STATUS[1:-1] + r"\n>>>$")
+        self.says(chat, "/list", r"^  1 user +Count.*\n +assistant +\w+")
+        said = int(re.search(r"- ctx (\d+)/", chat.screen()).group(1))
+        self.says(chat, "/set n 2", "^n 2$")
+        chat.enter("Go on.")
+        chat.wait_until(lambda screen: len(re.findall(r"- ctx", screen)) == 2, "a second status")
+        cached = int(re.findall(r"\((\d+) cached\)", chat.screen())[-1])
+        self.assertGreaterEqual(cached, said - 1)
+
+
+class Commands(Chat):
+    def test_an_answer_anew_computes_nothing_of_the_prompt(self):
+        chat = self.ready("-n", "4", "--temp", "2")
+        self.says(chat, "Tell me a story.", STATUS)
+        seen = self.says(chat, "/regen", r"^seed 1$(.|\n)*^prompt (\d+) tok \((\d+) cached\)")
+        self.assertEqual(seen.group(2), seen.group(3))
+        self.says(chat, "/regen", r"^seed 2$(.|\n)*^prompt")
+        self.says(chat, "/list", r"^  1 user .*\n    assistant .*\n>>>$")
+
+    def test_going_back_and_changing_what_was_said(self):
+        chat = self.ready()
+        self.says(chat, "/undo", "nothing to take back")
+        for word in ("alpha", "beta", "gamma"):
+            self.says(chat, f"Say {word}.", STATUS)
+        self.says(chat, "/undo", "^took back: Say gamma.$")
+        self.says(chat, "/edit 1 Say omega.", STATUS)
+        self.says(chat, "/list", r"^  1 user +Say omega.\n    assistant .*\n>>>$")
+        chat.enter("/edit")
+        chat.wait_for_line("edit> Say omega.")
+        chat.press("BSpace")
+        chat.type(" twice.", "Enter")
+        chat.wait_until(lambda screen: len(re.findall(STATUS, screen, re.M)) == 5, "an answer")
+        self.says(chat, "/list", r"^  1 user +Say omega twice.\n")
+        chat.enter("/edit")
+        chat.wait_for_line("edit> Say omega twice.")
+        chat.press("C-c")
+        chat.wait_for_line(PROMPT)
+        self.says(chat, "/edit 7 x", "no message 7")
+        self.says(chat, "/list", r"^  1 user +Say omega twice.\n")
+        self.says(chat, "/clear", "")
+        self.says(chat, "/list", "no messages")
+
+    def test_branches(self):
+        chat = self.ready()
+        self.says(chat, "Say alpha.", STATUS)
+        self.says(chat, "/fork other", "on other now")
+        self.says(chat, "Say beta.", STATUS)
+        self.says(chat, "/branch", r"^  main +2 messages.*\n\* other +4 messages, \d+ tokens, "
+                                   r"from main after 2$")
+        self.says(chat, "/branch -", r"on main now, 2 messages\nlast: Say alpha.$")
+        self.says(chat, "/branch ohter", r"did you mean other\?")
+        seen = self.says(chat, "Say beta.", r"^prompt (\d+) tok \((\d+) cached\)")
+        self.assertGreaterEqual(int(seen.group(2)), int(seen.group(1)) - 1)
+
+    def test_system_and_settings(self):
+        chat = self.ready()
+        self.says(chat, "/system", "^no system message$")
+        self.says(chat, "/system Be brief.", "next turn")
+        self.says(chat, "/system", "^Be brief.$")
+        self.says(chat, "/set", r"(?s)^temp +0 .*top_k.*top_p.*min_p.*seed.*repeat_penalty.*stop")
+        self.says(chat, "/set top-k 40", "^top_k 40$")
+        self.says(chat, "/set temp hot", "temp: .*hot")
+        self.says(chat, "/set tmep 1", r"did you mean temp\?")
+        self.says(chat, "/set n 2", "^n 2$")
+        self.says(chat, "hello", r"- 2 tok")
+
+    def test_saving_and_loading(self):
+        chat = self.ready()
+        self.says(chat, "/system Be brief.", "next turn")
+        self.says(chat, "Say alpha.", STATUS)
+        self.says(chat, "/set top_k 40", "^top_k 40$")
+        self.says(chat, "/save ~/chat.json", "saved 3 messages")
+        saved = self.home / "chat.json"
+        self.assertEqual(stat.S_IMODE(saved.stat().st_mode), 0o600)
+        content = json.loads(saved.read_text())
+        self.assertEqual([m["role"] for m in content["messages"]], ["system", "user", "assistant"])
+        chat.enter("/exit")
+        self.ends(chat, 0)
+        again = self.ready()
+        self.says(again, "/load ~/chat.json", "loaded 3 messages")
+        self.says(again, "/set top_k", "^top_k 40$")
+        self.says(again, "/list", r"system +Be brief.\n  1 user +Say alpha.$")
+        (self.home / "bad.json").write_text("[" * 100000)
+        self.says(again, "/load ~/bad.json", "^kvik: .*bad.json")
+        self.says(again, "/load ~/none.json", "^kvik: .*none.json.*No such file")
+        self.says(again, "/list", "Say alpha.")
+
+    def test_reports(self):
+        chat = self.ready()
+        self.says(chat, "Say alpha.", STATUS)
+        self.says(chat, "/stats", r"(?s)^context +\d+ of 2048 tokens in 2 messages.*answers +4 tok")
+        self.says(chat, "/cache", r"(?s)^blocks +\[#\.+\] \d+ of \d+.*^tokens .*^kept +\d+ tokens.*"
+                                  r"^\* main +2 messages")
+        self.says(chat, "/help", r"(?s)^/regen .*^/undo .*^/edit .*^/fork .*^/system .*^/set .*"
+                                 r"^/save .*^/load .*^/stats .*^/cache .*^/clear .*^/exit ")
+        self.says(chat, "/hlep", r"did you mean /help\?")
+        self.says(chat, "//slash", STATUS)
+        self.says(chat, "/list", r"^  2 user +/slash$")
+
+    def test_a_full_context_says_so_with_both_numbers(self):
+        chat = self.ready("--ctx", "64", "--ignore-eos")
+        self.says(chat, "Tell me a story.", r"context is full, 64 of 64 tokens: .*/undo.*/clear")
+        self.says(chat, "Go on.", r"prompt has \d+ tokens, context is 64(.|\n)*/clear")
+        self.says(chat, "/undo", "took back")
+        self.says(chat, "/set n 2", "n 2")
+        self.says(chat, "Hi.", STATUS)
+
+
+class Looks(Chat):
+    def test_forty_columns_hold_the_status_line(self):
+        chat = self.ready(columns=40)
+        self.says(chat, "Say something.", r"^4 tok \d+ tok/s - ctx \d+/2048$")
+        chat.type("x" * 60)
+        chat.wait_for(r"^>>> x{36}\nx{24}$")
+        chat.press("C-u")
+        chat.wait_for_line(PROMPT)
+        self.says(chat, "/help", r"^/clear .*\.\.\.$")
+
+    def test_dims_unless_it_was_told_not_to(self):
+        for env, dims in (({}, True), ({"NO_COLOR": "1"}, False)):
+            with self.subTest(env=env):
+                chat = self.ready(env=env)
+                self.says(chat, "hello", STATUS)
+                self.assertEqual("\x1b[2m" in chat.screen("-e"), dims)
+
+    def test_a_dumb_terminal_gets_plain_lines(self):
+        chat = self.ready(env={"TERM": "dumb"})
+        self.says(chat, "hello", STATUS)
+        self.assertNotIn("\x1b", chat.screen("-e"))
+        chat.type("half")
+        chat.wait_for_line(">>> half")
+        chat.press("C-c")
+        chat.wait_for_line(PROMPT)
+        chat.press("C-d")
+        self.ends(chat, 0)
+
+
+class Pipes(Chat):
+    FLAGS = ["chat", MODEL, "--temp", "0", "-n", "4"]
+
+    def test_lines_in_and_answers_out_and_nothing_else(self):
+        done = call(*self.FLAGS, stdin="hello\n\nhello \\\nyou\n/stats\n")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(done.stdout.splitlines()), 2)
+        self.assertNotIn(PROMPT, done.stdout + done.stderr)
+        self.assertNotIn("\x1b", done.stdout + done.stderr)
+        self.assertIn("in 4 messages", done.stderr)
+
+    def test_a_wrong_command_is_the_exit_status(self):
+        done = call(*self.FLAGS, stdin="/load nowhere.json\nhello\n")
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual(len(done.stdout.splitlines()), 1)
+
+    def test_a_closed_pipe_ends_it_silently(self):
+        read, write = os.pipe()
+        os.close(read)
+        done = subprocess.run([BINARY, *self.FLAGS], input="hello\n", stdout=write,
+                              stderr=subprocess.PIPE, encoding="utf-8", timeout=TIMEOUT_S,
+                              env=environment())
+        os.close(write)
+        self.assertIn(done.returncode, (141, -signal.SIGPIPE))
+        self.assertEqual(done.stderr, "")
+
+    def test_a_full_disk_keeps_the_old_file(self):
+        saved = self.home / "chat.json"
+        call(*self.FLAGS, stdin=f"hello\n/save {saved}\n")
+        before = saved.read_text()
+
+        def no_room():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+        done = subprocess.run([BINARY, *self.FLAGS], input=f"hello\n/save {saved}\n",
+                              capture_output=True, encoding="utf-8", timeout=TIMEOUT_S,
+                              env=environment(), preexec_fn=no_room)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("make room", done.stderr)
+        self.assertEqual(saved.read_text(), before)
+        self.assertEqual(len(list(self.home.iterdir())), 1)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
