@@ -19,6 +19,13 @@ bool is_json_list(std::string_view text) {
     return text.substr(std::min(text.find_first_not_of(" \t"), text.size())).starts_with('[');
 }
 
+// As it is written, the beginning of it where it is long.
+std::string shown(const Json& value) {
+    constexpr size_t kLongest = 40;
+    std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
+    return text.size() > kLongest ? text.substr(0, kLongest) + "..." : text;
+}
+
 }  // namespace
 
 Result<std::vector<TokenId>> parse_id_words(std::string_view text) {
@@ -43,9 +50,8 @@ Result<std::vector<TokenId>> parse_json_ids(std::string_view json, std::string_v
     for (const Json& value : list) {
         const bool whole = value.is_number_unsigned();
         if (!whole || value.get<uint64_t>() > kIds.max)
-            return fail(ErrorKind::usage,
-                        fmt::format("{}: element {} is {}, not a token id", what, ids.size(),
-                                    value.dump(-1, ' ', true, Json::error_handler_t::replace)));
+            return fail(ErrorKind::usage, fmt::format("{}: element {} is {}, not a token id", what,
+                                                      ids.size(), shown(value)));
         ids.push_back(static_cast<TokenId>(value.get<uint64_t>()));
     }
     return ids;

@@ -38,8 +38,17 @@ TEST(Ids, a_json_list_is_checked_element_by_element) {
     EXPECT_EQ(parse_json_ids("[]", "it").value(), Ids{});
     EXPECT_EQ(parse_json_ids("[1, -2]", "it").error().message,
               "it: element 1 is -2, not a token id");
+    EXPECT_EQ(parse_json_ids("[[\"" + std::string(99, 'a') + "\"]]", "it").error().message,
+              "it: element 0 is [\"" + std::string(38, 'a') + "..., not a token id");
     for (const char* text : {"{}", "7", "[1", "[1.0]", "[\"1\"]", "[2147483648]", "[null]"})
         EXPECT_FALSE(parse_json_ids(text, "it")) << text;
+}
+
+TEST(Ids, a_list_nested_without_end_is_refused) {
+    EXPECT_EQ(parse_json_ids(std::string(1 << 20, '['), "it").error().message,
+              "it is nested deeper than 64 at byte 64");
+    EXPECT_EQ(parse_json_ids("[\"[[[\\\"[[\"]" + std::string(99, '['), "it").error().message,
+              "it is nested deeper than 64 at byte 75");
 }
 
 TEST(Ids, an_at_sign_names_a_file) {
