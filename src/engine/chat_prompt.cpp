@@ -60,6 +60,7 @@ std::vector<TokenId> find_end_tokens(const Tokenizer* tokenizer,
     };
     add(tokenizer->eos());
     add(tokenizer->eot());
+    for (const TokenId id : tokenizer->ends()) add(id);
     if (chat_template) add(find_turn_end(*tokenizer, *chat_template));
     return ids;
 }

@@ -20,7 +20,7 @@ MarkedText text_from(const MarkedText& text, size_t begin);
 // The control token that the template writes after an assistant's message, if it writes one.
 std::optional<TokenId> find_turn_end(const Tokenizer& tokenizer, const ChatTemplate& chat_template);
 
-// eos, eot and the turn's end, each once.
+// eos, eot, what else the model names as an end, and the turn's end, each once.
 std::vector<TokenId> find_end_tokens(const Tokenizer* tokenizer, const ChatTemplate* chat_template);
 
 }  // namespace kvik

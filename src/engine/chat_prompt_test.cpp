@@ -54,6 +54,12 @@ TEST(ChatPrompt, end_tokens_are_eos_and_what_the_template_writes_after_an_answer
     EXPECT_TRUE(find_end_tokens(nullptr, nullptr).empty());
 }
 
+TEST(ChatPrompt, end_tokens_are_all_that_the_model_names_each_once) {
+    ToyTokenizer tokenizer = toy();
+    tokenizer.end_ids = {2, 1, 0};
+    EXPECT_EQ(find_end_tokens(&tokenizer, nullptr), (std::vector<TokenId>{1, 2, 0}));
+}
+
 TEST(ChatPrompt, a_template_that_writes_the_date_shows_where_its_turns_end) {
     const ToyTokenizer tokenizer = toy();
     const ChatTemplate dated = compiled(

@@ -46,10 +46,12 @@ class ToyTokenizer final : public Tokenizer {
     std::optional<TokenId> bos() const override { return bos_id; }
     std::optional<TokenId> eos() const override { return eos_id; }
     std::optional<TokenId> eot() const override { return std::nullopt; }
+    std::span<const TokenId> ends() const override { return end_ids; }
     bool adds_bos() const override { return bos_id.has_value(); }
 
     std::optional<TokenId> bos_id;  // added where a text has none
     std::optional<TokenId> eos_id;
+    std::vector<TokenId> end_ids;
 
   private:
     std::vector<std::string> pieces_;
