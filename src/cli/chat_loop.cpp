@@ -22,6 +22,11 @@ Result<void> show_answer(std::string_view text) {
     return put(is_terminal(STDOUT_FILENO) ? printable_lines(text) : std::string(text));
 }
 
+// One line, broken between words where a terminal would break them.
+std::string broken(const std::string& line) {
+    return is_terminal(STDERR_FILENO) ? wrapped(line, columns_of(STDERR_FILENO)) : line;
+}
+
 }  // namespace
 
 ChatLoop::ChatLoop(Engine& engine, ChatOptions options, Interrupts& interrupts)
@@ -69,8 +74,9 @@ Result<int> ChatLoop::talk() {
 void ChatLoop::greet() {
     if (!input_.at_terminal()) return;
     const ModelSpec& model = engine_.model();
-    say(fmt::format("{} - context {} - /help lists the commands, Ctrl-D leaves",
+    say(fmt::format("{} - context {}",
                     printable(model.name.empty() ? model.architecture : model.name), context()));
+    say("/help lists the commands, Ctrl-D leaves");
     const std::string& builtin = engine_.used().builtin_template;
     if (!builtin.empty())
         say(fmt::format("the model brings no chat template: kvik's own, {}, is used",
@@ -136,21 +142,22 @@ Result<void> ChatLoop::answer(const Ask& ask) {
 
 void ChatLoop::tell(const Error& error) {
     if (!input_.at_terminal()) exit_code_ = static_cast<int>(error.kind);
-    note(describe_error(error, ErrorFormat::text));
-    if (error.kind == ErrorKind::context) note(fmt::format("kvik: {}\n", kWaysOut));
+    note(broken(std::string(trimmed(describe_error(error, ErrorFormat::text)))) + "\n");
+    if (error.kind == ErrorKind::context) note(broken(fmt::format("kvik: {}", kWaysOut)) + "\n");
 }
 
 void ChatLoop::tell_status(const Summary& summary) const {
     const uint32_t n_tokens = summary.timings.prompt_n + summary.timings.decode_n;
     if (summary.reason == FinishReason::length && n_tokens >= context())
-        note(fmt::format("kvik: the context is full, {} of {} tokens: {}\n", n_tokens, context(),
-                         kWaysOut));
+        note(broken(fmt::format("kvik: the context is full, {} of {} tokens: {}", n_tokens,
+                                context(), kWaysOut)) +
+             "\n");
     if (input_.at_terminal() && is_terminal(STDERR_FILENO))
         note(dim(status_line(summary.timings, context(), columns_of(STDERR_FILENO) - 1)) + "\n");
 }
 
 void ChatLoop::say(const std::string& line) const {
-    note(dim(line) + "\n");
+    note(dim(broken(line)) + "\n");
 }
 
 }  // namespace kvik::cli

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "cli/chat_loop.h"
 #include "cli/terminal.h"
@@ -21,9 +22,23 @@ double percent(uint64_t part, uint64_t whole) {
     return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
+uint32_t room() {
+    return is_terminal(STDERR_FILENO) ? columns_of(STDERR_FILENO) : 1000;
+}
+
 void note_line(const std::string& line) {
-    const uint32_t n_columns = is_terminal(STDERR_FILENO) ? columns_of(STDERR_FILENO) : 1000;
-    note(cut_to_columns(line, n_columns) + "\n");
+    note(cut_to_columns(line, room()) + "\n");
+}
+
+// A name and what it is for, beside each other where there is room.
+void note_entry(const std::string& name, std::string_view help, uint32_t column) {
+    const uint32_t n_columns = room();
+    const uint32_t indent = n_columns < 60 ? 4 : column;
+    const std::string line =
+        indent == column
+            ? wrapped(fmt::format("{:{}}{}", name, column, help), n_columns, column)
+            : name + "\n" + wrapped(std::string(4, ' ') + std::string(help), n_columns, 4);
+    note(line + "\n");
 }
 
 }  // namespace
@@ -61,44 +76,51 @@ ChatLoop::Done ChatLoop::show_cache(const std::string&) {
     note_line(fmt::format("blocks   {} {} of {} hold tokens, {} KiB each",
                           bar(n_used, cache.n_blocks), n_used, cache.n_blocks,
                           cache.block_bytes >> 10));
-    note_line(fmt::format("tokens   {} {} of {} were found, not computed",
-                          bar(cache.hit_tokens, n_all), cache.hit_tokens, n_all));
+    note_line(fmt::format("tokens   {} {} found, {} computed", bar(cache.hit_tokens, n_all),
+                          cache.hit_tokens, cache.computed_tokens));
     note_line(fmt::format("kept     {} tokens can be found again, {} blocks were evicted",
                           cache.cached_tokens, cache.evicted_blocks));
     show_branches();
     return Next::go_on;
 }
 
-// Each under the one that it came from:  main -> try, after 4 messages
+// Each under the one that it came from:
+//   * main     6 messages, 120 tokens
+//     `- other 8 messages, 160 tokens, from main after 4
 void ChatLoop::show_branches() {
+    std::vector<std::pair<std::string, size_t>> depths;
     for (Branch& branch : branches_.all()) {
+        size_t depth = 0;
+        for (const auto& [name, its_depth] : depths)
+            if (name == branch.from) depth = its_depth + 1;
+        depths.emplace_back(branch.name, depth);
+        const std::string name =
+            depth == 0 ? branch.name : std::string(3 * depth - 3, ' ') + "`- " + branch.name;
         const SessionStats stats = branch.session.stats();
-        const bool is_here = &branch == &branches_.current();
         const std::string origin =
-            branch.from.empty() ? ""
-                                : fmt::format(", from {} after {}", branch.from, branch.n_shared);
-        note_line(printable(fmt::format("{} {:8} {} messages, {} tokens{}", is_here ? '*' : ' ',
-                                        branch.name, stats.n_messages, stats.n_tokens, origin)));
+            depth == 0 ? "" : fmt::format(", from {} after {}", branch.from, branch.n_shared);
+        const char mark = &branch == &branches_.current() ? '*' : ' ';
+        note_line(printable(fmt::format("{} {:14} {} messages, {} tokens{}", mark, name,
+                                        stats.n_messages, stats.n_tokens, origin)));
     }
 }
 
 void ChatLoop::show_settings() const {
     for (const Setting& setting : all_settings())
-        note_line(printable(fmt::format("{:18}{:<8}  {}", setting.name, setting.describe(settings_),
-                                        setting.help)));
+        note_entry(printable(fmt::format("{:18}{:<8} ", setting.name, setting.describe(settings_))),
+                   setting.help, 28);
 }
 
 ChatLoop::Done ChatLoop::show_help(const std::string&) {
     for (const Command& command : commands())
-        note_line(fmt::format("{:24}{}", fmt::format("{} {}", command.name, command.arguments),
-                              command.help));
-    constexpr std::string_view kKeys[] = {
-        "\"\"\" ... \"\"\", \\ at the end    several lines; so does a paste, or Alt-Enter",
-        "//text                  a message that begins with a slash",
-        "Up, Down, Ctrl-R        what was typed before",
-        "Ctrl-C                  stop the answer and keep what was said; drop the line",
+        note_entry(fmt::format("{} {}", command.name, command.arguments), command.help, 21);
+    constexpr std::pair<const char*, std::string_view> kKeys[] = {
+        {"\"\"\" ... \"\"\"", "several lines; so do a \\ at the end of a line, Alt-Enter, a paste"},
+        {"//text", "a message that begins with a slash"},
+        {"Up, Down, Ctrl-R", "what was typed before"},
+        {"Ctrl-C", "stop the answer and keep what was said; at the prompt: drop the line"},
     };
-    for (const std::string_view line : kKeys) note_line(std::string(line));
+    for (const auto& [keys, help] : kKeys) note_entry(keys, help, 21);
     return Next::go_on;
 }
 

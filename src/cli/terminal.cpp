@@ -88,23 +88,67 @@ uint32_t columns_of(int fd) {
     return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
+namespace {
+
+// The character at `at`: its bytes (one, if it is none) and its columns.
+struct Glyph {
+    size_t n_bytes = 1;
+    size_t n_columns = 1;
+};
+
+Glyph glyph_at(std::string_view text, size_t at) {
+    utf8proc_int32_t c = 0;
+    const auto n_bytes =
+        utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + at,
+                         static_cast<utf8proc_ssize_t>(text.size() - at), &c);
+    if (n_bytes <= 0) return {};
+    return {static_cast<size_t>(n_bytes), static_cast<size_t>(utf8proc_charwidth(c))};
+}
+
+size_t columns_in(std::string_view text) {
+    size_t n_columns = 0;
+    for (size_t at = 0; at < text.size();) {
+        const Glyph glyph = glyph_at(text, at);
+        at += glyph.n_bytes;
+        n_columns += glyph.n_columns;
+    }
+    return n_columns;
+}
+
+}  // namespace
+
 std::string cut_to_columns(std::string_view text, uint32_t n_columns) {
     constexpr std::string_view kMore = "...";
-    const size_t n_room = std::max<size_t>(n_columns, kMore.size()) - kMore.size();
-    size_t n_used = 0, fits_bytes = 0;
-    for (size_t at = 0; at < text.size();) {
-        utf8proc_int32_t c = 0;
-        const auto n_bytes =
-            utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + at,
-                             static_cast<utf8proc_ssize_t>(text.size() - at), &c);
-        at += n_bytes > 0 ? static_cast<size_t>(n_bytes) : 1;
-        n_used += n_bytes > 0 ? static_cast<size_t>(utf8proc_charwidth(c)) : 1;
-        if (n_used <= n_room) fits_bytes = at;
-        if (n_used > n_columns)
-            return std::string(text.substr(0, fits_bytes)) +
-                   std::string(kMore.substr(0, std::min<size_t>(kMore.size(), n_columns)));
+    if (columns_in(text) <= n_columns) return std::string(text);
+    const std::string_view more = kMore.substr(0, n_columns);
+    size_t at = 0, n_used = 0;
+    for (;;) {
+        const Glyph glyph = glyph_at(text, at);
+        if (n_used + glyph.n_columns > n_columns - more.size()) break;
+        at += glyph.n_bytes;
+        n_used += glyph.n_columns;
     }
-    return std::string(text);
+    return std::string(text.substr(0, at)) + std::string(more);
+}
+
+std::string wrapped(std::string_view text, uint32_t n_columns, uint32_t indent) {
+    std::string lines;
+    size_t n_used = 0;
+    while (!text.empty()) {
+        const size_t blanks = std::min(text.find_first_not_of(' '), text.size());
+        const size_t end = std::min(text.find(' ', blanks), text.size());
+        const size_t n_word = columns_in(text.substr(0, end));
+        if (n_used > indent && n_used + n_word > n_columns) {
+            lines += "\n" + std::string(indent, ' ');
+            lines += text.substr(blanks, end - blanks);
+            n_used = indent + n_word - blanks;
+        } else {
+            lines += text.substr(0, end);
+            n_used += n_word;
+        }
+        text.remove_prefix(end);
+    }
+    return lines;
 }
 
 Error reader_gone() {

@@ -30,6 +30,8 @@ std::string printable_lines(std::string_view text);  // line ends and tabs stay
 uint32_t columns_of(int fd);  // of a terminal; 80 where it does not say
 // As much of one line as fits, "..." at its end if that is not all. Wide characters count twice.
 std::string cut_to_columns(std::string_view text, uint32_t n_columns);
+// One line broken between words; the lines after the first begin with `indent` blanks.
+std::string wrapped(std::string_view text, uint32_t n_columns, uint32_t indent = 0);
 
 Error reader_gone();
 bool is_reader_gone(const Error& error);

@@ -257,7 +257,7 @@ class Commands(Chat):
         self.says(chat, "Say alpha.", STATUS)
         self.says(chat, "/fork other", "on other now")
         self.says(chat, "Say beta.", STATUS)
-        self.says(chat, "/branch", r"^  main +2 messages.*\n\* other +4 messages, \d+ tokens, "
+        self.says(chat, "/branch", r"^  main +2 messages.*\n\* `- other +4 messages, \d+ tokens, "
                                    r"from main after 2$")
         self.says(chat, "/branch -", r"on main now, 2 messages\nlast: Say alpha.$")
         self.says(chat, "/branch ohter", r"did you mean other\?")
@@ -326,7 +326,7 @@ class Looks(Chat):
         chat.wait_for(r"^>>> x{36}\nx{24}$")
         chat.press("C-u")
         chat.wait_for_line(PROMPT)
-        self.says(chat, "/help", r"^/clear .*\.\.\.$")
+        self.says(chat, "/help", r"^/clear ?\n    forget the conversation")
 
     def test_dims_unless_it_was_told_not_to(self):
         for env, dims in (({}, True), ({"NO_COLOR": "1"}, False)):
