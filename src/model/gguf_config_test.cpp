@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "testing/expect_error.h"
 #include "testing/gguf_samples.h"
@@ -169,13 +172,44 @@ TEST(GgufConfig, a_window_is_every_layers_unless_the_architecture_has_a_pattern)
 }
 
 TEST(GgufConfig, a_table_of_divisors_is_read_and_must_fit_the_heads) {
-    GgufWriter w = sample_llama();
-    w.random_tensor("rope_freqs.weight", DType::f32, {2}, 1, 1.0f);
-    EXPECT_EQ(config_of(w.bytes())->rope.divisors.size(), 2u);
-    w = sample_llama();
-    w.random_tensor("rope_freqs.weight", DType::f32, {3}, 1, 1.0f);
-    expect_refused(config_of(w.bytes()), ErrorKind::file,
+    const auto with_table = [](const std::vector<float>& values) {
+        GgufWriter w = sample_llama();
+        w.f32_tensor("rope_freqs.weight", {values.size()}, values);
+        return config_of(w.bytes());
+    };
+    EXPECT_EQ(with_table({1.0f, 8.0f})->rope.divisors, (std::vector<double>{1, 8}));
+    expect_refused(with_table({1, 1, 1}), ErrorKind::file,
                    {"'rope_freqs.weight'", "is not 2 numbers"});
+    for (const float lie : {0.0f, -1.0f, std::numeric_limits<float>::quiet_NaN()})
+        expect_refused(with_table({1, lie}), ErrorKind::file,
+                       {"'rope_freqs.weight'", "0.001 .. 1000000"});
+}
+
+TEST(GgufConfig, gemma3_has_windows_in_five_of_six_layers_and_a_base_for_them) {
+    GgufWriter w;
+    w.set("general.architecture", "gemma3");
+    for (const auto& [key, value] :
+         std::initializer_list<std::pair<const char*, uint32_t>>{{"block_count", 7},
+                                                                 {"context_length", 64},
+                                                                 {"embedding_length", 16},
+                                                                 {"feed_forward_length", 16},
+                                                                 {"attention.head_count", 4},
+                                                                 {"attention.key_length", 16},
+                                                                 {"attention.value_length", 16},
+                                                                 {"attention.sliding_window", 8}})
+        w.set("gemma3." + std::string(key), value);
+    w.set("gemma3.attention.layer_norm_rms_epsilon", 1e-6f);
+    w.set("gemma3.rope.freq_base", 1e6f).set("gemma3.rope.scaling.factor", 8.0f);
+    w.random_tensor("token_embd.weight", DType::f32, {3, 16}, 1);
+    const Result<ModelConfig> config = config_of(w.bytes());
+    ASSERT_TRUE(config) << config.error().message;
+    EXPECT_EQ(config->windows, (std::vector<uint32_t>{8, 8, 8, 8, 8, 0, 8}));
+    EXPECT_EQ(config->rope_of(5).base, 1e6);
+    EXPECT_EQ(config->rope_of(5).linear_factor, 8);
+    EXPECT_EQ(config->rope_of(6).base, 1e4);
+    EXPECT_EQ(config->rope_of(6).linear_factor, 1);
+    EXPECT_EQ(config->embedding_scale, 4.0f);
+    EXPECT_EQ(config->attention_scale, 0.25f);
 }
 
 }  // namespace

@@ -37,6 +37,8 @@ std::string fingerprint(const ModelConfig& config, const std::string& weights_di
     return digest.hex();
 }
 
+}  // namespace
+
 Result<void> check_limits(const ModelConfig& config, const std::string& path) {
     if (config.head_dim % kTileRows != 0 || config.head_dim > kMaxHeadDim)
         return fail(ErrorKind::unsupported,
@@ -45,8 +47,6 @@ Result<void> check_limits(const ModelConfig& config, const std::string& path) {
                                 path, config.head_dim, kTileRows, kMaxHeadDim));
     return {};
 }
-
-}  // namespace
 
 Result<LoadedModel> load_model(const LoadOptions& options) {
     KVIK_CHECK(options.kernels && options.pool, "loading needs kernels and threads");

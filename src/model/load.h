@@ -36,4 +36,7 @@ struct LoadedModel {
 
 Result<LoadedModel> load_model(const LoadOptions& options);
 
+// What the kernels ask of a model's shape. `path` is for messages.
+Result<void> check_limits(const ModelConfig& config, const std::string& path);
+
 }  // namespace kvik

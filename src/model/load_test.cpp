@@ -10,13 +10,13 @@ namespace {
 
 TEST(Load, a_tensor_that_nothing_reads_is_refused_by_name) {
     GgufWriter writer = tiny_llama({});
-    writer.random_tensor("blk.0.attn_q.bias", DType::f32, {64}, 1);
+    writer.random_tensor("blk.0.attn_q.lora_a", DType::f32, {64}, 1);
     const TemporaryFile file(writer);
     ThreadPool pool(1);
     const auto loaded = load_model({file.path, &kScalarKernels, Act::int8, &pool, {}});
     ASSERT_FALSE(loaded.has_value());
     EXPECT_EQ(loaded.error().kind, ErrorKind::unsupported);
-    EXPECT_NE(loaded.error().message.find("'blk.0.attn_q.bias' [64]"), std::string::npos);
+    EXPECT_NE(loaded.error().message.find("'blk.0.attn_q.lora_a' [64]"), std::string::npos);
 }
 
 TEST(Load, a_missing_or_misshapen_tensor_is_named_with_the_shape_that_is_needed) {

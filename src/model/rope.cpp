@@ -19,18 +19,9 @@ void Rope::fill_row(uint32_t position, float* row) const {
     }
 }
 
-// y0 = x0 cos - x1 sin, y1 = x0 sin + x1 cos; each product and sum is rounded.
-void Rope::apply(const float* row, float* head) const {
-    const uint32_t half = config_.n_dims / 2;
-    const bool adjacent = config_.layout == RopeLayout::adjacent;
-    for (uint32_t i = 0; i < half; ++i) {
-        float& a = head[adjacent ? 2 * i : i];
-        float& b = head[adjacent ? 2 * i + 1 : i + half];
-        const float cosine = row[i], sine = row[half + i];
-        const float x0 = a, x1 = b;
-        a = x0 * cosine - x1 * sine;
-        b = x0 * sine + x1 * cosine;
-    }
+void Rope::apply(const KernelTable& kernels, const float* row, float* head) const {
+    config_.layout == RopeLayout::adjacent ? kernels.rope_adjacent(row, config_.n_dims, head)
+                                           : kernels.rope_halves(row, config_.n_dims, head);
 }
 
 }  // namespace kvik

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/table.h"
 #include "model/config.h"
 
 namespace kvik {
@@ -18,7 +19,7 @@ class Rope {
     uint32_t row_floats() const { return config_.n_dims; }
     void fill_row(uint32_t position, float* row) const;
     // Turns the first n_dims of one head in place.
-    void apply(const float* row, float* head) const;
+    void apply(const KernelTable& kernels, const float* row, float* head) const;
 
   private:
     RopeConfig config_;

@@ -298,7 +298,7 @@ void Transformer::turn_and_store(const Step& step, uint32_t layer) const {
                                   const float* turns) {
         for (uint32_t h = 0; h < n; ++h, heads += dim) {
             if (norm.scale && !std::isfinite(norm_row(norm, heads, dim, heads))) step.flag(layer);
-            if (config_.positions == Positions::rope) rope.apply(turns, heads);
+            if (config_.positions == Positions::rope) rope.apply(kernels_, turns, heads);
         }
     };
     const Share rows = share(step.worker, step.n_rows());

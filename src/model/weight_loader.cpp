@@ -180,6 +180,14 @@ uint64_t pack_slice(const TensorFile& file, const Job& job, uint32_t slice, std:
 
 }  // namespace
 
+Result<uint64_t> check_weights(const TensorFile& file, const std::string& file_name,
+                               const WeightPlan& plan) {
+    uint64_t arena_bytes = 0;
+    KVIK_TRY(const std::vector<Job> jobs, make_jobs(file, file_name, plan, arena_bytes));
+    KVIK_TRY_VOID(refuse_leftovers(file, file_name, plan, jobs));
+    return arena_bytes;
+}
+
 Result<PackedWeights> pack_weights(const TensorFile& file, const std::string& file_name,
                                    const WeightPlan& plan, TransformerWeights& weights,
                                    ThreadPool& pool,

@@ -19,6 +19,11 @@ struct PackedWeights {
     std::string digest;    // hex: over names, types, shapes and every byte of the tensors
 };
 
+// Whether `file` has all that the plan asks for and nothing else; fills in the types and shapes of
+// the plan's matrices. The bytes that the packed weights would take.
+Result<uint64_t> check_weights(const TensorFile& file, const std::string& file_name,
+                               const WeightPlan& plan);
+
 // Fills in `weights` (arena, matrices, vectors) from `file`. `file_name` is for messages.
 Result<PackedWeights> pack_weights(const TensorFile& file, const std::string& file_name,
                                    const WeightPlan& plan, TransformerWeights& weights,
