@@ -2,12 +2,14 @@
 // sanitizers see to it that nothing outside the bytes is read.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <random>
 
 #include "formats/safetensors.h"
 #include "testing/safetensors_samples.h"
+#include "testing/safetensors_writer.h"
 
 namespace kvik {
 namespace {
@@ -107,6 +109,39 @@ TEST(SafetensorsRobust, random_mutations_are_refused_or_harmless) {
         ASSERT_TRUE(refused_or_sound(bytes))
             << sample.name << " seed " << kSeed << " round " << round;
     }
+}
+
+constexpr std::string_view kIndex = R"({"metadata":{"n":4},"weight_map":{"a":"x","b":"y"}})";
+
+// The index with two sound shards, x of the tensor a and y of the tensor b.
+Result<SafetensorsFile> open_index(std::string_view index) {
+    static const std::array<Bytes, 2> bytes = {
+        SafetensorsWriter().f32_tensor("a", {1}, std::array{1.f}).bytes(),
+        SafetensorsWriter().f32_tensor("b", {1}, std::array{2.f}).bytes()};
+    const std::array<SafetensorsFile::Shard, 2> shards = {SafetensorsFile::Shard{"x", bytes[0]},
+                                                          SafetensorsFile::Shard{"y", bytes[1]}};
+    return SafetensorsFile::from_bytes({"m", std::as_bytes(std::span(index))}, shards);
+}
+
+TEST(SafetensorsRobust, an_index_cut_anywhere_is_refused) {
+    ASSERT_TRUE(open_index(kIndex));
+    for (size_t n = 0; n < kIndex.size(); ++n)
+        EXPECT_FALSE(open_index(kIndex.substr(0, n))) << "cut at " << n;
+}
+
+TEST(SafetensorsRobust, any_byte_in_any_place_of_an_index_is_refused_or_keeps_what_it_says) {
+    for (size_t at = 0; at < kIndex.size(); ++at)
+        for (unsigned value = 0; value < 256; ++value) {
+            std::string index(kIndex);
+            index[at] = static_cast<char>(value);
+            const auto file = open_index(index);
+            if (!file) {
+                const std::string& message = file.error().message;
+                EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+                continue;
+            }
+            EXPECT_TRUE(file->find("a") && file->find("b")) << value << " at " << at;
+        }
 }
 
 TEST(SafetensorsCorpus, holds_exactly_the_samples) {
