@@ -75,16 +75,19 @@ Result<Value> int_apply(Operator op, int64_t a, int64_t b) {
 
 Result<Value> float_floor(Operator op, double a, double b) {
     if (b == 0) return type_error("division by zero");
+    // As Python rounds it: the remainder before it takes the divisor's sign goes into the quotient.
     double remainder = std::fmod(a, b);
+    double quotient = (a - remainder) / b;
     if (remainder != 0 && (remainder < 0) != (b < 0)) {
         remainder += b;
+        quotient -= 1;
     } else if (remainder == 0) {
         remainder = std::copysign(0.0, b);
     }
     if (op == Operator::modulo) return Value(remainder);
-    // (a - remainder) / b is an integer but for rounding; a zero has the sign of the quotient.
-    const double quotient = std::round((a - remainder) / b);
-    return Value(quotient == 0 ? std::copysign(0.0, a / b) : quotient);
+    if (quotient == 0) return Value(std::copysign(0.0, a / b));
+    const double down = std::floor(quotient);
+    return Value(quotient - down > 0.5 ? down + 1 : down);
 }
 
 Result<Value> float_apply(Operator op, double a, double b) {

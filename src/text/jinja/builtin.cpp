@@ -60,7 +60,7 @@ Result<std::vector<const Value*>> bind(const Builtin& builtin, const CallArgs& g
 }  // namespace
 
 Result<int64_t> Args::integer(size_t i, int64_t otherwise) const {
-    if (!has(i) || slots[i]->is<None>()) return otherwise;
+    if (!has(i)) return otherwise;
     if (const auto n = slots[i]->integer()) return *n;
     return type_error(fmt::format("argument {} is {}, not an int", i + 1, slots[i]->type_name()));
 }

@@ -27,8 +27,8 @@ struct Args {
     bool has(size_t i) const { return slots[i] != nullptr; }
     Value at(size_t i) const { return has(i) ? *slots[i] : Value(); }
     bool flag(size_t i) const { return has(i) && slots[i]->truthy(); }
-    // None counts as not given.
     Result<int64_t> integer(size_t i, int64_t otherwise) const;
+    // None counts as not given.
     Result<StrPtr> text(size_t i, std::string_view otherwise) const;
 };
 

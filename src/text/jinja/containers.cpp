@@ -37,6 +37,10 @@ static Result<std::string> key_at(Budget& budget, const Value& value, uint32_t d
     if (const auto n = value.number()) return number_key(*n);
     if (value.is<None>()) return std::string("n");
     if (value.is<Undefined>()) return std::string("u");
+    // What has no value but itself.
+    if (const auto* p = value.get_if<Callable*>()) return fmt::format("p{}", fmt::ptr(*p));
+    if (const auto* p = value.get_if<Namespace*>()) return fmt::format("p{}", fmt::ptr(*p));
+    if (const auto* p = value.get_if<Loop*>()) return fmt::format("p{}", fmt::ptr(*p));
     const List* list = value.list();
     if (list && list->form == List::Form::tuple) return tuple_key(budget, *list, depth + 1);
     return fail(ErrorKind::failed,

@@ -48,7 +48,8 @@ Result<Value> replace(const Args& args) {
     KVIK_TRY(const StrPtr text, to_str(args.heap, args.self));
     KVIK_TRY(const StrPtr what, to_str(args.heap, args.at(0)));
     KVIK_TRY(const StrPtr with, to_str(args.heap, args.at(1)));
-    KVIK_TRY(const int64_t at_most, args.integer(2, -1));
+    const bool all = args.at(2).is<None>();
+    KVIK_TRY(const int64_t at_most, all ? Result<int64_t>(-1) : args.integer(2, -1));
     return replaced(args.heap, *text, {*what, *with, at_most});
 }
 
