@@ -96,7 +96,7 @@ TEST_P(HfGolden, takes_a_megabyte_in_under_half_a_second) {
 INSTANTIATE_TEST_SUITE_P(Families, HfGolden,
                          ::testing::Values("gpt2", "llama3", "qwen2", "gemma", "llama2", "mistral",
                                            "unigram"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& family) { return std::string(family.param); });
 
 }  // namespace
 }  // namespace kvik

@@ -221,7 +221,11 @@ TEST(HfTokenizer, refuses_a_lie_by_its_field_and_index) {
          {"hole",
           byte_level,
           [](Json& j) { j["model"]["vocab"].erase("e"); },
-          {"there are 258 tokens"}},
+          {"added_tokens[1].id is 258", "the ids of 258 tokens"}},
+         {"hole below",
+          characters,
+          [](Json& j) { j["model"]["vocab"].erase("t"), j["model"]["merges"] = Json::array(); },
+          {"model.vocab", "has the id 6, but there are 6 tokens"}},
          {"huge id",
           byte_level,
           [](Json& j) { j["model"]["vocab"]["th"] = INT64_MAX; },
@@ -397,9 +401,7 @@ TEST(HfTokenizer, refuses_what_it_cannot_do_by_its_name) {
           {"'CTC'"}},
          {"space in a merge",
           byte_level,
-          [](Json& j) {
-              j["model"]["merges"] = {{"t", " h"}};
-          },
+          [](Json& j) { j["model"]["merges"] = Json::parse(R"([["t", " h"]])"); },
           {"model.merges[0]"}}},
         ErrorKind::unsupported);
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -13,10 +15,9 @@ namespace {
 
 using Pieces = std::vector<std::string>;
 
-Pieces split(std::string_view name, std::string_view text, Matching matching = Matching::jit) {
-    const auto pretokenizer = Pretokenizer::named(name, matching);
+Pieces pieces_of(const Pretokenizer& pretokenizer, std::string_view text) {
     std::vector<uint32_t> ends;
-    pretokenizer->split(text, ends);
+    pretokenizer.split(text, ends);
     Pieces pieces;
     uint32_t begin = 0;
     for (uint32_t end : ends) {
@@ -24,6 +25,10 @@ Pieces split(std::string_view name, std::string_view text, Matching matching = M
         begin = end;
     }
     return pieces;
+}
+
+Pieces split(std::string_view name, std::string_view text, Matching matching = Matching::jit) {
+    return pieces_of(*Pretokenizer::named(name, matching), text);
 }
 
 TEST(Pretokenizer, splits_gpt2_at_contractions_letters_numbers_and_spaces) {
@@ -38,6 +43,46 @@ TEST(Pretokenizer, splits_smollm_at_every_digit_before_anything_else) {
 TEST(Pretokenizer, splits_llama_bpe_into_threes_of_digits_and_lines) {
     EXPECT_EQ(split("llama-bpe", "DON'T 12345;\n\n  x"),
               (Pieces{"DON", "'T", " ", "123", "45", ";\n\n", " ", " x"}));
+}
+
+TEST(Pretokenizer, splits_qwen2_into_single_digits_and_lines) {
+    EXPECT_EQ(split("qwen2", "DON'T 123;\n\n  x"),
+              (Pieces{"DON", "'T", " ", "1", "2", "3", ";\n\n", " ", " x"}));
+}
+
+TEST(Pretokenizer, splits_by_expressions_one_after_the_other) {
+    const std::array<std::string_view, 2> splits = {"-+", "[a-m]+"};
+    const auto pretokenizer = Pretokenizer::of(splits, WholePieces::taken);
+    EXPECT_EQ(pretokenizer->whole_pieces(), WholePieces::taken);
+    EXPECT_EQ(pieces_of(*pretokenizer, "ab--xaby-"), (Pieces{"ab", "--", "x", "ab", "y", "-"}));
+}
+
+TEST(Pretokenizer, leaves_the_rest_uncut_where_an_expression_meets_its_limit) {
+    const std::array<std::string_view, 1> splits = {"(?:a|a)+b|c"};
+    for (const Matching matching : {Matching::jit, Matching::interpreted}) {
+        const auto pretokenizer = Pretokenizer::of(splits, WholePieces::merged, matching);
+        const std::string hard = std::string(60, 'a') + "c";
+        EXPECT_EQ(pieces_of(*pretokenizer, "cx" + hard), (Pieces{"c", "x" + hard}));
+    }
+}
+
+TEST(Pretokenizer, cuts_a_long_repeated_group_the_same_without_jit) {
+    const std::array<std::string_view, 1> splits = {"(?:ab|cd)+"};
+    std::string text;
+    for (int i = 0; i < 50'000; ++i) text += i % 3 == 0 ? "cd" : "ab";
+    for (const Matching matching : {Matching::jit, Matching::interpreted}) {
+        const auto pretokenizer = Pretokenizer::of(splits, WholePieces::merged, matching);
+        EXPECT_EQ(pieces_of(*pretokenizer, "x" + text + "y"), (Pieces{"x", text, "y"}));
+    }
+}
+
+TEST(Pretokenizer, refuses_an_expression_that_matches_nothing_or_is_none) {
+    for (const std::string_view source : {"a*", "a|", "(?=a)", "[z-a]", "\\w"}) {
+        const auto made = Pretokenizer::of(std::span(&source, 1), WholePieces::merged);
+        ASSERT_FALSE(made.has_value()) << source;
+        EXPECT_EQ(made.error().kind, ErrorKind::unsupported);
+        EXPECT_NE(made.error().message.find(source), std::string::npos) << made.error().message;
+    }
 }
 
 TEST(Pretokenizer, takes_unicode_white_space_and_no_more_as_space) {

@@ -102,6 +102,108 @@ TEST(SpmTokenizer, gives_every_byte_back_and_spaces_for_their_marks) {
     }
 }
 
+// The tiny vocabulary with merges for scores: those of every token, in an order of its own.
+TokenizerSpec tiny_merge_spec() {
+    TokenizerSpec spec = testing::tiny_spm_spec();
+    spec.scores.clear();
+    spec.merges = {"t h",
+                   "th e",
+                   "h e",
+                   "e r",
+                   "i n",
+                   "in g",
+                   "er ing",
+                   "o o",
+                   "oo oo",
+                   "\xE2\x96\x81 the",
+                   "\xE2\x96\x81 t",
+                   "\xE2\x96\x81 \xE2\x96\x81"};
+    return spec;
+}
+
+TEST(SpmTokenizer, merges_by_rank_where_there_are_no_scores) {
+    const TokenizerSpec spec = tiny_merge_spec();
+    const auto tokenizer = testing::tokenizer_of(spec);
+    std::map<std::string, uint32_t> ranks;
+    for (uint32_t i = 0; i < spec.merges.size(); ++i) ranks[spec.merges[i]] = i;
+    for (uint64_t seed = 0; seed < 1000; ++seed) {
+        SCOPED_TRACE(seed);
+        Random random(seed);
+        const std::string text = testing::random_words(random, 60);
+        std::vector<std::string> want;
+        for (char c : text) want.push_back(marked({&c, 1}));
+        want = testing::merge_by_scanning(want, [&](const auto& left, const auto& right) {
+            const auto found = ranks.find(left + " " + right);
+            return found == ranks.end() ? kNoPair : found->second;
+        });
+        std::vector<std::string> pieces;
+        for (TokenId id : tokenizer->encode(text, Specials::as_text))
+            pieces.push_back(marked(tokenizer->piece(id)));
+        ASSERT_EQ(pieces, want);
+    }
+}
+
+TEST(SpmTokenizer, merges_into_user_defined_tokens_too) {
+    TokenizerSpec spec = tiny_merge_spec();
+    for (size_t i = 0; i < spec.tokens.size(); ++i)
+        if (spec.tokens[i] == "oo") spec.types[i] = TokenType::user_defined;
+    spec.special_mark = SpaceMark::itself;
+    const auto tokenizer = testing::tokenizer_of(spec);
+    EXPECT_EQ(tokenizer->encode("ooo", Specials::as_text),
+              (Ids{*tokenizer->find("oo"), *tokenizer->find("o")}));
+}
+
+TEST(SpmTokenizer, leaves_out_what_has_no_token_where_merges_have_no_unknown) {
+    TokenizerSpec spec = tiny_merge_spec();
+    for (size_t b = 0; b < 256; ++b) spec.types[b] = TokenType::unused;
+    const auto tokenizer = testing::tokenizer_of(spec);
+    EXPECT_EQ(tokenizer->encode("t\xC3\xB6h", Specials::as_text), Ids{*tokenizer->find("th")});
+    EXPECT_EQ(tokenizer->encode("\xC3\xB6", Specials::as_text), Ids{});
+}
+
+TEST(SpmTokenizer, names_the_merge_that_does_not_fit) {
+    for (const char* merge : {"t", "t ", "zz t", "t zz", "t n"}) {
+        TokenizerSpec spec = tiny_merge_spec();
+        spec.merges.emplace_back(merge);
+        EXPECT_NE(testing::error_of(spec).find("merges[12]"), std::string::npos) << merge;
+    }
+}
+
+TEST(SpmTokenizer, puts_a_space_where_its_prefix_says_unless_one_is_there) {
+    const auto pieces_of = [](SpacePrefix prefix, std::string_view text) {
+        TokenizerSpec spec = testing::tiny_spm_spec();
+        spec.space_prefix = prefix;
+        const auto tokenizer = testing::tokenizer_of(spec);
+        std::string pieces;
+        for (TokenId id : tokenizer->encode(text, Specials::recognised)) {
+            pieces += tokenizer->piece(id);
+            pieces += '|';
+        }
+        return pieces;
+    };
+    const std::string text = "the<|end|>the<hr>the";
+    EXPECT_EQ(pieces_of(SpacePrefix::never, text), "the|<|end|>|the|<hr>|the|");
+    EXPECT_EQ(pieces_of(SpacePrefix::start, text), " the|<|end|>|the|<hr>|the|");
+    EXPECT_EQ(pieces_of(SpacePrefix::always, text), " the|<|end|>| the|<hr>| the|");
+    EXPECT_EQ(pieces_of(SpacePrefix::start, "<|end|>the"), "<|end|>|the|");
+    EXPECT_EQ(pieces_of(SpacePrefix::always, " the"), " the|");
+    EXPECT_EQ(pieces_of(SpacePrefix::always, "\xE2\x96\x81the"), " the|");
+    EXPECT_EQ(pieces_of(SpacePrefix::around_control, " e"), "  |e|");
+}
+
+TEST(SpmTokenizer, finds_a_space_in_a_special_only_where_its_mark_means_one) {
+    TokenizerSpec spec = testing::tiny_spm_spec();
+    spec.tokens.push_back("\xE2\x96\x81\xE2\x96\x81\xE2\x96\x81");
+    spec.types.push_back(TokenType::user_defined);
+    spec.scores.push_back(0);
+    const TokenId three = static_cast<TokenId>(spec.tokens.size() - 1);
+    EXPECT_EQ(testing::tokenizer_of(spec)->encode("   ", Specials::as_text), Ids{three});
+    spec.special_mark = SpaceMark::itself;
+    const auto tokenizer = testing::tokenizer_of(spec);
+    EXPECT_EQ(tokenizer->encode("   ", Specials::as_text).size(), 2u);
+    EXPECT_EQ(tokenizer->encode(marked("   "), Specials::as_text), Ids{three});
+}
+
 TEST(SpmTokenizer, falls_back_to_bytes_or_else_to_the_unknown_token) {
     TokenizerSpec spec = testing::tiny_spm_spec();
     EXPECT_EQ(testing::tokenizer_of(spec)->encode("\xC3\xB6", Specials::as_text),

@@ -37,6 +37,58 @@ bool is_untrusted(const std::vector<ByteRange>& ranges, size_t byte) {
     return false;
 }
 
+TokenizerSpec with_rule(TokenId id, FindRule rule) {
+    TokenizerSpec spec = testing::tiny_bpe_spec();
+    spec.rules.resize(spec.tokens.size());
+    spec.rules[static_cast<size_t>(id)] = rule;
+    return spec;
+}
+
+TEST(FindRule, takes_the_white_space_beside_a_token_into_it) {
+    const auto ids = [](FindRule rule, std::string_view text) {
+        return testing::tokenizer_of(with_rule(testing::kEnd, rule))
+            ->encode(text, Specials::recognised);
+    };
+    const std::string text = "e \n<|end|>\xC2\xA0 e";
+    EXPECT_EQ(ids({.takes_space_before = true}, text),
+              (Ids{'e', testing::kEnd, 0xC2, 0xA0, ' ', 'e'}));
+    EXPECT_EQ(ids({.takes_space_after = true}, text), (Ids{'e', ' ', '\n', testing::kEnd, 'e'}));
+    // What an earlier token took is gone.
+    EXPECT_EQ(ids({.takes_space_before = true, .takes_space_after = true}, " <|end|> <|end|> "),
+              (Ids{testing::kEnd, testing::kEnd}));
+}
+
+TEST(FindRule, finds_a_normalised_token_in_the_normalised_text) {
+    TokenizerSpec spec = with_rule(testing::kRule, {.normalized = true});
+    spec.steps = {{NormalizerStep::Kind::replace, "[", "<"}};
+    EXPECT_EQ(testing::tokenizer_of(spec)->encode("e[hr>", Specials::as_text),
+              (Ids{'e', testing::kRule}));
+    spec.rules.clear();
+    EXPECT_EQ(testing::tokenizer_of(spec)->encode("e[hr>", Specials::as_text).size(), 5u);
+    EXPECT_EQ(testing::tokenizer_of(spec)->encode("<hr>", Specials::as_text), Ids{testing::kRule});
+}
+
+TEST(FindRule, never_lets_normalisation_write_a_control_token) {
+    TokenizerSpec spec = with_rule(testing::kEnd, {.normalized = true});
+    spec.steps = {{NormalizerStep::Kind::replace, "[", "<"}};
+    const auto tokenizer = testing::tokenizer_of(spec);
+    for (TokenId id : tokenizer->encode("[|end|>", Specials::recognised))
+        EXPECT_FALSE(tokenizer->is_control(id));
+    EXPECT_EQ(tokenizer->encode("<|end|>", Specials::recognised), Ids{testing::kEnd});
+    EXPECT_EQ(tokenizer->encode(MarkedText{"<|end|>", {{0, 7}}}).size(), 7u);
+}
+
+TEST(MarkedText, means_the_text_as_it_was_before_normalisation) {
+    TokenizerSpec spec = testing::tiny_bpe_spec();
+    spec.steps = {{NormalizerStep::Kind::nfc}, {NormalizerStep::Kind::replace, "\xC3\xA9", "the"}};
+    const auto tokenizer = testing::tokenizer_of(spec);
+    // Normalisation makes the text before the ranges shorter and longer.
+    const std::string text = "e\xCC\x81<|end|>e\xCC\x81<|end|>";
+    const TokenId the = *tokenizer->find("the");
+    EXPECT_EQ(tokenizer->encode(MarkedText{text, {{13, text.size()}}}),
+              (Ids{the, testing::kEnd, the, '<', '|', 'e', 'n', 'd', '|', '>'}));
+}
+
 TEST(MarkedText, makes_no_difference_where_no_control_token_stands) {
     for (const TokenizerSpec& spec : both_kinds()) {
         const auto tokenizer = testing::tokenizer_of(spec);
@@ -148,6 +200,15 @@ TEST(TokenizerSpec, is_refused_with_the_field_and_the_index_where_it_lies) {
             EXPECT_NE(message.find(lie.says), std::string::npos) << lie.says << ": " << message;
         }
     }
+}
+
+TEST(TokenizerSpec, is_refused_with_the_file_that_it_came_from) {
+    TokenizerSpec spec = testing::tiny_bpe_spec();
+    spec.source = "model.gguf";
+    spec.merges.emplace_back("zz");
+    EXPECT_TRUE(testing::error_of(spec).starts_with("model.gguf: tokenizer: merges[12]"));
+    spec.model = "none";
+    EXPECT_TRUE(testing::error_of(spec).starts_with("model.gguf: tokenizer model 'none'"));
 }
 
 TEST(TokenizerSpec, is_refused_as_unsupported_for_a_model_that_is_not_known) {

@@ -101,5 +101,30 @@ TEST(Utf8, ends_the_valid_prefix_at_the_first_unit_that_is_no_character) {
     }
 }
 
+TEST(Utf8, knows_all_white_space_and_nothing_else) {
+    const auto is_space = [](uint32_t c) {
+        return (c >= 9 && c <= 13) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 ||
+               (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F ||
+               c == 0x205F || c == 0x3000;
+    };
+    for (uint32_t c = 1; c < 0x11000; ++c) {
+        if (c >= 0xD800 && c < 0xE000) continue;
+        const std::string text = utf8_of(c);
+        ASSERT_EQ(white_space_at(text + "x"), is_space(c) ? text.size() : 0) << c;
+        ASSERT_EQ(trimmed_end("x" + text), is_space(c) ? 1 : 1 + text.size()) << c;
+    }
+    EXPECT_EQ(white_space_at(""), 0u);
+    EXPECT_EQ(trimmed_end(" \n\xE3\x80\x80 "), 0u);
+}
+
+TEST(Utf8, shows_a_text_on_one_line_of_bounded_length) {
+    EXPECT_EQ(shown("a\nb\x7F\xC2\x85\xFF\xC3\xA9"), "a\\x0Ab\\x7F\\xC2\\x85\\xFF\xC3\xA9");
+    EXPECT_EQ(shown(std::string(kMaxShownBytes, 'x')), std::string(kMaxShownBytes, 'x'));
+    EXPECT_EQ(shown(std::string(1000, 'x')), std::string(kMaxShownBytes, 'x') + "...");
+    // Never half a character.
+    EXPECT_EQ(shown(std::string(kMaxShownBytes - 1, 'x') + "\xC3\xA9"),
+              std::string(kMaxShownBytes - 1, 'x') + "...");
+}
+
 }  // namespace
 }  // namespace kvik
