@@ -51,6 +51,11 @@ TEST(Ids, a_list_nested_without_end_is_refused) {
               "it is nested deeper than 64 at byte 75");
 }
 
+TEST(Ids, a_number_past_all_doubles_is_refused) {
+    EXPECT_EQ(parse_json_ids("[1, 1e999]", "it").error().message,
+              "it has a number that fits no double");
+}
+
 TEST(Ids, an_at_sign_names_a_file) {
     const std::string path = std::filesystem::temp_directory_path() /
                              ("kvik_ids_" + std::to_string(::getpid()) + ".json");

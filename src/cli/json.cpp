@@ -43,6 +43,8 @@ Result<Json> parse_json(std::string_view text, std::string_view what) {
     } catch (const Json::parse_error& error) {
         return fail(ErrorKind::usage, fmt::format("{} is not JSON: it breaks at byte {}", what,
                                                   error.byte > 0 ? error.byte - 1 : 0));
+    } catch (const Json::out_of_range&) {
+        return fail(ErrorKind::usage, fmt::format("{} has a number that fits no double", what));
     }
 }
 
