@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cli/bench_limits.h"
 #include "cli/bench_rig.h"
 #include "cli/json.h"
 #include "cli/load_bar.h"
@@ -11,6 +12,7 @@
 #include "cli/verbs.h"
 #include "engine/settings.h"
 #include "kernels/select.h"
+#include "model/check.h"
 #include "model/load.h"
 
 namespace kvik::cli {
@@ -70,21 +72,17 @@ struct Row {
     std::string_view test;
     uint32_t n = 0, rows = 1, streams = 1, depth = 0;
     uint32_t n_tokens = 0;  // that one run computes
+    Limit limit = {};       // what bounds one run
     double ms = 0;          // of one run, the median
     uint32_t n_runs = 0;
 
     double tokens_per_s() const { return n_tokens * 1000.0 / ms; }
+    double percent() const { return 100 * limit.ms / ms; }
 };
 
 class Report {
   public:
     explicit Report(const BenchOptions& options) : options_(options) {}
-
-    Result<void> begin() const {
-        if (options_.json) return {};
-        return put(fmt::format("{:8}{:>7}{:>7}{:>9}{:>8}{:>12}{:>12}{:>6}\n", "test", "n", "rows",
-                               "streams", "depth", "tokens/s", "ms", "runs"));
-    }
 
     // Measures `run_ms` as often as asked and keeps the median.
     template <class Run>
@@ -98,15 +96,27 @@ class Report {
         const size_t half = times.size() / 2;
         row.ms = times.size() % 2 == 1 ? times[half] : (times[half - 1] + times[half]) / 2;
         row.n_runs = options_.n_runs;
+        if (!options_.json) {
+            if (rows_.empty())
+                KVIK_TRY_VOID(put(fmt::format("{:8}{:>7}{:>6}{:>9}{:>7}{:>11}{:>12}{:>6}{:>6} of\n",
+                                              "test", "n", "rows", "streams", "depth", "tokens/s",
+                                              "ms", "runs", "%")));
+            KVIK_TRY_VOID(
+                put(fmt::format("{:8}{:7}{:6}{:9}{:7}{:11.1f}{:12.3f}{:6}{:6.0f} {}\n", row.test,
+                                row.n, row.rows, row.streams, row.depth, row.tokens_per_s(), row.ms,
+                                row.n_runs, row.percent(), row.limit.name)));
+        }
         rows_.push_back(row);
-        if (options_.json) return {};
-        return put(fmt::format("{:8}{:7}{:7}{:9}{:8}{:12.1f}{:12.3f}{:6}\n", row.test, row.n,
-                               row.rows, row.streams, row.depth, row.tokens_per_s(), row.ms,
-                               row.n_runs));
+        return {};
     }
 
-    Result<void> finish() const {
-        if (!options_.json) return {};
+    Result<void> finish(const Ceilings& ceilings) const {
+        if (!options_.json)
+            return put(
+                fmt::format("ceilings on {} threads: read {:.1f} GB/s, int8 {:.0f} GOP/s, "
+                            "f32 {:.0f} GFLOP/s\n",
+                            options_.engine.n_threads, ceilings.read_bytes_per_s.all / 1e9,
+                            ceilings.int8_ops_per_s.all / 1e9, ceilings.f32_ops_per_s.all / 1e9));
         Json list = Json::array();
         for (const Row& row : rows_)
             list.push_back({{"test", row.test},
@@ -116,7 +126,9 @@ class Report {
                             {"depth", row.depth},
                             {"tokens_per_s", row.tokens_per_s()},
                             {"ms", row.ms},
-                            {"runs", row.n_runs}});
+                            {"runs", row.n_runs},
+                            {"percent", row.percent()},
+                            {"of", row.limit.name}});
         return put(to_line(list));
     }
 
@@ -145,7 +157,7 @@ Result<uint32_t> context_for(const BenchOptions& options, const ModelSpec& model
 }
 
 Result<void> measure_rows(const BenchOptions& options, const Model& model, ThreadPool& pool,
-                          Report& report) {
+                          const BenchLimits& limits, Report& report) {
     if (options.widths.empty()) return {};
     KvSpec kv = model.spec().kv;
     kv.type = options.engine.kv_type;
@@ -158,30 +170,40 @@ Result<void> measure_rows(const BenchOptions& options, const Model& model, Threa
         KVIK_TRY_VOID(rig.prefill_to(depth));
         KVIK_TRY_VOID(rig.step_ms(widest(options)));  // warms the caches
         for (const uint32_t m : options.widths)
-            KVIK_TRY_VOID(
-                report.measure({.test = "rows", .n = m, .rows = m, .depth = depth, .n_tokens = m},
-                               [&] { return rig.step_ms(m); }));
+            KVIK_TRY_VOID(report.measure({.test = "rows",
+                                          .n = m,
+                                          .rows = m,
+                                          .depth = depth,
+                                          .n_tokens = m,
+                                          .limit = limits.of_steps(1)},
+                                         [&] { return rig.step_ms(m); }));
     }
     return {};
 }
 
 Result<void> measure_requests(const BenchOptions& options, std::unique_ptr<Engine> engine,
-                              Report& report) {
+                              const BenchLimits& limits, Report& report) {
     EngineRig rig(std::move(engine));
     if (options.n_prompt > 0) KVIK_TRY_VOID(rig.prompt_ms(options.n_prompt, 0));  // warms up
     for (const uint32_t depth : options.depths) {
         KVIK_TRY_VOID(rig.prefill(depth));
         const uint32_t p = options.n_prompt, n = options.n_decode;
         if (p > 0)
-            KVIK_TRY_VOID(report.measure({.test = "pp", .n = p, .depth = depth, .n_tokens = p},
-                                         [&] { return rig.prompt_ms(p, depth); }));
-        if (n == 0) continue;
-        KVIK_TRY_VOID(report.measure({.test = "tg", .n = n, .depth = depth, .n_tokens = n},
-                                     [&] { return rig.decode_ms(n, depth, 1); }));
-        for (const uint32_t m : options.widths)
             KVIK_TRY_VOID(report.measure(
-                {.test = "streams", .n = n, .streams = m, .depth = depth, .n_tokens = n * m},
-                [&] { return rig.decode_ms(n, depth, m); }));
+                {.test = "pp", .n = p, .depth = depth, .n_tokens = p, .limit = limits.of_prompt(p)},
+                [&] { return rig.prompt_ms(p, depth); }));
+        if (n == 0) continue;
+        KVIK_TRY_VOID(report.measure(
+            {.test = "tg", .n = n, .depth = depth, .n_tokens = n, .limit = limits.of_steps(n)},
+            [&] { return rig.decode_ms(n, depth, 1); }));
+        for (const uint32_t m : options.widths)
+            KVIK_TRY_VOID(report.measure({.test = "streams",
+                                          .n = n,
+                                          .streams = m,
+                                          .depth = depth,
+                                          .n_tokens = n * m,
+                                          .limit = limits.of_steps(n)},
+                                         [&] { return rig.decode_ms(n, depth, m); }));
     }
     return {};
 }
@@ -216,12 +238,17 @@ Result<int> bench(const Call& call) {
     if (!loaded) return tl::unexpected(std::move(loaded).error());
     KVIK_TRY(engine.context, context_for(options, loaded->model->spec()));
 
+    KVIK_TRY_VOID(settle(engine, loaded->model->spec()));  // before the first line is printed
+
+    KVIK_TRY(const Ceilings ceilings, measure_ceilings(*kernels, pool));
+    KVIK_TRY(const ModelSource source, open_source(engine.model_path));
+    KVIK_TRY(const ModelNeeds needs, check_model(source, engine.model_path));
+    const BenchLimits limits{needs, ceilings, load.act};
     Report report(options);
-    KVIK_TRY_VOID(report.begin());
-    KVIK_TRY_VOID(measure_rows(options, *loaded->model, pool, report));
+    KVIK_TRY_VOID(measure_rows(options, *loaded->model, pool, limits, report));
     KVIK_TRY(auto opened, Engine::over(std::move(loaded->model), engine));
-    KVIK_TRY_VOID(measure_requests(options, std::move(opened), report));
-    KVIK_TRY_VOID(report.finish());
+    KVIK_TRY_VOID(measure_requests(options, std::move(opened), limits, report));
+    KVIK_TRY_VOID(report.finish(ceilings));
     return 0;
 }
 

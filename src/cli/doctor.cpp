@@ -6,6 +6,7 @@
 
 #include "cli/doctor_report.h"
 #include "cli/options.h"
+#include "cli/suggest.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "engine/settings.h"
@@ -20,20 +21,37 @@ uint32_t columns_of_stdout() {
     return std::min<uint32_t>(size.ws_col, 100);
 }
 
-// The variables that are set, of all that some verb reads.
-std::vector<std::string> variables_set(const Call& call) {
-    std::vector<std::string> found;
+// The variables that some verb reads.
+std::vector<std::string> known_variables(const Call& call) {
+    std::vector<std::string> names = {
+        Flag{.name = "--config", .settable = Settable::anywhere}.variable()};
     for (const VerbKeys& verb : call.known_keys())
         for (const VerbKeys::Key& key : verb.keys) {
-            const std::string name =
-                Flag{.name = "--" + key.name, .settable = key.settable}.variable();
-            const auto value = name.empty() ? std::nullopt : call.environment(name);
-            if (!value || value->empty()) continue;
-            found.push_back(name + "=" + *value);
+            const Flag flag{.name = "--" + key.name, .settable = key.settable};
+            if (!flag.variable().empty()) names.push_back(flag.variable());
         }
-    std::sort(found.begin(), found.end());
-    found.erase(std::unique(found.begin(), found.end()), found.end());
-    return found;
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
+}
+
+// Those of the process that look like ours: set, or ignored because nobody reads them.
+void read_variables(const Call& call, ConfigFiles& files) {
+    const std::vector<std::string> known = known_variables(call);
+    for (char** entry = ::environ; *entry != nullptr; ++entry) {
+        const std::string_view variable = *entry;
+        const std::string_view name = variable.substr(0, variable.find('='));
+        if (!name.starts_with("KVIK_") || name.size() + 1 >= variable.size()) continue;
+        if (std::binary_search(known.begin(), known.end(), name)) {
+            files.variables.emplace_back(variable);
+        } else {
+            const auto meant = nearest(name, known);
+            files.ignored_variables.push_back(
+                fmt::format("{} is read by nothing{}", name,
+                            meant ? fmt::format(": did you mean {}?", *meant) : ""));
+        }
+    }
+    std::sort(files.variables.begin(), files.variables.end());
 }
 
 // A configuration file in error is a finding here, where it ends any other verb.
@@ -91,7 +109,7 @@ Result<int> doctor(const Call& call) {
         return 0;
     }
     KVIK_TRY(diagnosis.choices, make_choices(engine));
-    diagnosis.files.variables = variables_set(call);
+    read_variables(call, diagnosis.files);
     diagnosis.machine = look_at_machine();
     KVIK_TRY(const KernelTable* kernels, select_kernels(engine.isa));
     KVIK_TRY(const auto pool, ThreadPool::create(diagnosis.choices.n_threads));

@@ -92,6 +92,8 @@ std::vector<Advice> advise(const Diagnosis& diagnosis) {
     };
     if (diagnosis.files.config_error)
         say(*diagnosis.files.config_error, "mend the file; --no-config goes without it");
+    for (const std::string& ignored : diagnosis.files.ignored_variables)
+        say(ignored, "unset it, or give it its right name (kvik VERB --help)");
     const bool is_x86 = !machine.flags.empty();
     const bool has_avx2 = machine.has("avx2") && machine.has("fma") && machine.has("f16c");
     if (is_x86 && !has_avx2)

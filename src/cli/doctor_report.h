@@ -25,8 +25,9 @@ struct ConfigFiles {
     std::string config;  // where it is looked for, or the one that is read; empty: no home
     bool config_found = false;
     std::optional<std::string> config_error;
-    std::string state;                   // the folder; empty: no home
-    std::vector<std::string> variables;  // "KVIK_CTX=4096"
+    std::string state;                           // the folder; empty: no home
+    std::vector<std::string> variables;          // "KVIK_CTX=4096"
+    std::vector<std::string> ignored_variables;  // what is wrong with each
 };
 
 struct Advice {

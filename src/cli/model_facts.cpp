@@ -5,12 +5,13 @@
 #include <span>
 #include <vector>
 
-#include "cli/text_side.h"
+#include "cli/ids.h"
 #include "engine/settings.h"
 #include "formats/gguf.h"
-#include "model/arch/registry.h"
-#include "model/gguf_config.h"
-#include "model/gguf_tokenizer.h"
+#include "formats/safetensors.h"
+#include "model/check.h"
+#include "model/source.h"
+#include "text/builtin_templates.h"
 
 namespace kvik::cli {
 namespace {
@@ -61,7 +62,7 @@ Result<Json> string_or_null(const GgufMetadata& metadata, std::string_view key) 
     return value ? Json(*value) : Json();
 }
 
-Json tensors_by_type(const GgufFile& file) {
+Json tensors_by_type(const TensorFile& file) {
     Json types = Json::object();
     for (const TensorEntry& tensor : file.tensors()) {
         Json& sum = types[std::string(dtype_info(tensor.dtype).name)];
@@ -72,7 +73,7 @@ Json tensors_by_type(const GgufFile& file) {
     return types;
 }
 
-Json tensor_list(const GgufFile& file) {
+Json tensor_list(const TensorFile& file) {
     Json list = Json::array();
     for (const TensorEntry& tensor : file.tensors()) {
         const auto shape = std::span(tensor.shape.dims).first(tensor.shape.n_dims);
@@ -99,72 +100,116 @@ Json memory_of(const ModelConfig& config, uint64_t weights_bytes) {
             {"needed_bytes", weights_bytes + context * f16_bytes}};
 }
 
-Result<Json> tokenizer_of(const GgufMetadata& metadata) {
-    KVIK_TRY(const auto spec, tokenizer_from_gguf(metadata));
-    if (!spec) return Json();
+Json tokenizer_of(const ModelWords& words) {
+    if (!words.tokenizer) return Json();
+    const TokenizerSpec& spec = *words.tokenizer;
     const auto token = [&](std::optional<TokenId> id) {
-        return id ? Json{{"id", *id}, {"text", spec->tokens[static_cast<size_t>(*id)]}} : Json();
+        return id ? Json{{"id", *id}, {"text", spec.tokens[static_cast<size_t>(*id)]}} : Json();
     };
-    return Json{{"model", spec->model},
-                {"pre", spec->pre},
-                {"n_tokens", spec->tokens.size()},
-                {"n_merges", spec->merges.size()},
-                {"add_bos", spec->add_bos},
-                {"bos", token(spec->bos)},
-                {"eos", token(spec->eos)},
-                {"eot", token(spec->eot)}};
+    return Json{{"model", spec.model},
+                {"pre", spec.pre},
+                {"n_tokens", spec.tokens.size()},
+                {"n_merges", spec.merges.size()},
+                {"add_bos", spec.add_bos},
+                {"bos", token(spec.bos)},
+                {"eos", token(spec.eos)},
+                {"eot", token(spec.eot)}};
 }
 
-Result<Json> template_of(const GgufMetadata& metadata) {
-    KVIK_TRY(const auto own, chat_template_from_gguf(metadata));
-    if (own) return Json{{"bytes", own->size()}};
-    KVIK_TRY(auto spec, tokenizer_from_gguf(metadata));
-    if (!spec) return Json();
-    const auto tokenizer = make_tokenizer(std::move(*spec));
+Json template_of(ModelWords words) {
+    if (words.chat_template)
+        return {{"bytes", words.chat_template->size()}, {"text", *words.chat_template}};
+    if (!words.tokenizer) return Json();
+    const auto tokenizer = make_tokenizer(std::move(*words.tokenizer));
     if (!tokenizer) return Json();
-    KVIK_TRY(const auto architecture, metadata.find_string("general.architecture"));
-    const auto builtin = builtin_template_for(**tokenizer, std::string(architecture.value_or("")));
-    return builtin ? Json{{"bytes", builtin->source.size()}, {"builtin", builtin->name}} : Json();
+    const auto* builtin = choose_builtin_template(words.architecture, **tokenizer);
+    if (builtin == nullptr) return Json();
+    return {
+        {"bytes", builtin->source.size()}, {"text", builtin->source}, {"builtin", builtin->name}};
 }
 
-}  // namespace
+Json hyper_parameters_of(const GgufMetadata& metadata, const std::string& architecture) {
+    Json hyper = Json::object();
+    for (const GgufValue& value : metadata.values())
+        if (value.key.starts_with(architecture + "."))
+            hyper[std::string(value.key.substr(architecture.size() + 1))] = scalar(value);
+    return hyper;
+}
 
-Result<Json> model_facts(const std::string& path, FactsDetail detail) {
-    KVIK_TRY(const GgufFile file, GgufFile::open(path));
-    const GgufMetadata& metadata = file.metadata();
+// The plain values of config.json, those of a nested text_config too.
+void add_plain_values(const Json& object, Json& hyper) {
+    for (const auto& [key, value] : object.items())
+        if (value.is_number() || value.is_string() || value.is_boolean()) hyper[key] = value;
+}
+
+Result<Json> hyper_parameters_in(const std::string& directory) {
+    const std::string path = directory + "/config.json";
+    KVIK_TRY(const std::string text, read_file(path));
+    KVIK_TRY(const Json config, parse_json(text, path));
+    Json hyper = Json::object();
+    add_plain_values(config, hyper);
+    if (config.contains("text_config")) add_plain_values(config["text_config"], hyper);
+    return hyper;
+}
+
+Result<Json> gguf_facts(const std::string& path, const GgufFile& file) {
     Json facts = {{"file", path},
                   {"format", "GGUF"},
                   {"version", file.version()},
                   {"file_bytes", file.n_bytes()},
                   {"alignment", file.alignment()}};
-    KVIK_TRY(facts["architecture"], string_or_null(metadata, "general.architecture"));
-    KVIK_TRY(facts["name"], string_or_null(metadata, "general.name"));
+    KVIK_TRY(facts["architecture"], string_or_null(file.metadata(), "general.architecture"));
+    KVIK_TRY(facts["name"], string_or_null(file.metadata(), "general.name"));
+    return facts;
+}
 
+// What is the same for both formats, after what only one has.
+Result<Json> complete(Json facts, const std::string& path, const TensorFile& file, Json hyper,
+                      FactsDetail detail) {
     uint64_t parameters = 0, weights_bytes = 0;
     for (const TensorEntry& tensor : file.tensors()) {
         parameters += tensor.shape.n_elements();
         weights_bytes += tensor.n_bytes;
     }
     facts["parameters"] = parameters;
-    const auto config = config_from_gguf(file);
-    facts["supported"] = config.has_value();
-    if (!config && config.error().kind != ErrorKind::unsupported)
-        return tl::unexpected(config.error());
-    if (!config) facts["unsupported"] = config.error().message;
-
-    Json& hyper = facts["hyper_parameters"] = Json::object();
-    const std::string prefix =
-        facts["architecture"].is_string() ? facts["architecture"].get<std::string>() + "." : ".";
-    for (const GgufValue& value : metadata.values())
-        if (value.key.starts_with(prefix))
-            hyper[std::string(value.key.substr(prefix.size()))] = scalar(value);
-
+    auto source = open_source(path);
+    if (!source && source.error().kind != ErrorKind::unsupported)
+        return tl::unexpected(source.error());
+    const auto needs = source ? check_model(*source, path) : tl::unexpected(source.error());
+    facts["supported"] = needs.has_value();
+    if (!needs) facts["unsupported"] = needs.error().message;
+    facts["hyper_parameters"] = std::move(hyper);
     facts["tensors"] = tensors_by_type(file);
     if (detail == FactsDetail::every_tensor) facts["tensor_list"] = tensor_list(file);
-    if (config) facts["memory"] = memory_of(*config, weights_bytes);
-    KVIK_TRY(facts["tokenizer"], tokenizer_of(metadata));
-    KVIK_TRY(facts["chat_template"], template_of(metadata));
+    if (source)
+        facts["memory"] = memory_of(source->config, needs ? needs->weight_bytes : weights_bytes);
+    Result<ModelWords> words = source ? std::move(source->words) : open_words(path);
+    if (!words) return tl::unexpected(std::move(words).error());
+    facts["tokenizer"] = tokenizer_of(*words);
+    facts["chat_template"] = template_of(std::move(*words));
     return facts;
+}
+
+}  // namespace
+
+Result<Json> model_facts(const std::string& path, FactsDetail detail) {
+    KVIK_TRY(const ModelFormat format, format_of_model(path));
+    if (format == ModelFormat::gguf) {
+        KVIK_TRY(const GgufFile file, GgufFile::open(path));
+        KVIK_TRY(Json facts, gguf_facts(path, file));
+        const std::string architecture =
+            facts["architecture"].is_string() ? facts["architecture"].get<std::string>() : "";
+        Json hyper = hyper_parameters_of(file.metadata(), architecture);
+        return complete(std::move(facts), path, file, std::move(hyper), detail);
+    }
+    KVIK_TRY(const SafetensorsFile file, SafetensorsFile::open(path));
+    KVIK_TRY(Json hyper, hyper_parameters_in(path));
+    uint64_t n_bytes = 0;
+    for (const TensorEntry& tensor : file.tensors()) n_bytes += tensor.n_bytes;
+    Json facts = {{"file", path}, {"format", "Hugging Face"}, {"file_bytes", n_bytes}};
+    facts["architecture"] = hyper.contains("model_type") ? hyper["model_type"] : Json();
+    facts["name"] = Json();
+    return complete(std::move(facts), path, file, std::move(hyper), detail);
 }
 
 }  // namespace kvik::cli

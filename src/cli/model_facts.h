@@ -1,8 +1,8 @@
-// model_facts: what `kvik show` knows of a file, as the JSON object that it prints.
+// model_facts: what `kvik show` knows of a model, as the JSON object that it prints.
 //
-// Cost    reads the metadata and the tensor infos, no weights.
-// Errors  of the reader. An architecture that kvik does not run is a fact, not an error:
-//         "supported" is false and "unsupported" says why.
+// Cost    reads headers, no weights.
+// Errors  of the reader. A model that kvik does not run is a fact, not an error: "supported" is
+//         false and "unsupported" says why.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,8 @@
 namespace kvik::cli {
 
 void add_model(Flags& flags, std::string& path) {
-    flags.argument({.name = "MODEL", .help = "a GGUF file", .set = into(path)});
+    flags.argument(
+        {.name = "MODEL", .help = "a GGUF file or a Hugging Face directory", .set = into(path)});
 }
 
 void add_engine_flags(Flags& flags, EngineOptions& engine) {

@@ -4,10 +4,12 @@
 
 #include "cli/ids.h"
 #include "cli/json.h"
+#include "cli/local_time.h"
 #include "cli/options.h"
 #include "cli/prompt.h"
 #include "cli/reply.h"
 #include "cli/terminal.h"
+#include "cli/text_side.h"
 #include "cli/verbs.h"
 
 namespace kvik::cli {
@@ -138,9 +140,11 @@ Result<int> run(const Call& call) {
     } else {
         KVIK_TRY(text, read_prompt(options.prompt, interrupts));
     }
+    options.engine.now = local_now();
     KVIK_TRY(const auto engine, open_engine(options.engine, interrupts,
                                             options.json ? ErrorFormat::json : ErrorFormat::text));
     if (!options.ids) {
+        if (!options.raw) tell_builtin(engine->used().builtin_template);
         KVIK_TRY(prompt, encode_prompt(options, *engine, text));
     }
 

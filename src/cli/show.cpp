@@ -1,9 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "cli/check_model_file.h"
 #include "cli/json.h"
 #include "cli/model_facts.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
+#include "cli/text_side.h"
 #include "cli/verbs.h"
 
 namespace kvik::cli {
@@ -14,6 +18,21 @@ std::string human_bytes(uint64_t bytes) {
     if (bytes < 1u << 20) return fmt::format("{:.1f} KiB", value / (1 << 10));
     if (bytes < 1u << 30) return fmt::format("{:.1f} MiB", value / (1 << 20));
     return fmt::format("{:.2f} GiB", value / (1 << 30));
+}
+
+constexpr size_t kTemplateLines = 4;  // shown without --template
+
+// The first lines of a template, each as it can be shown.
+std::string template_head(const std::string& source) {
+    std::string text;
+    const auto lines = split(source, '\n');
+    for (size_t i = 0; i < std::min(kTemplateLines, lines.size()); ++i) {
+        const std::string line = printable(lines[i].substr(0, 72));
+        text += fmt::format("    {}{}\n", line, lines[i].size() > 72 ? " ..." : "");
+    }
+    if (lines.size() > kTemplateLines)
+        text += fmt::format("    ... {} lines in all: --template\n", lines.size());
+    return text;
 }
 
 std::string template_words(const Json& facts) {
@@ -33,7 +52,9 @@ std::string as_text(const Json& facts) {
         return value.is_string() ? value.get<std::string>() : value.dump();
     };
     text += fmt::format("{}\n", printable(word(facts["file"])));
-    line("format", fmt::format("GGUF version {}", word(facts["version"])));
+    line("format", facts.contains("version")
+                       ? fmt::format("GGUF version {}", word(facts["version"]))
+                       : word(facts["format"]));
     line("size", bytes(facts["file_bytes"]));
     line("architecture", word(facts["architecture"]));
     line("name", word(facts["name"]));
@@ -68,29 +89,65 @@ std::string as_text(const Json& facts) {
         for (const auto& [key, value] : facts["tokenizer"].items()) line(key, word(value));
     }
     line("chat template", template_words(facts["chat_template"]));
+    if (!facts["chat_template"].is_null())
+        text += template_head(facts["chat_template"]["text"].get<std::string>());
     return text;
+}
+
+struct ShowOptions {
+    std::string path;
+    bool json = false, check = false, template_alone = false;
+    FactsDetail detail = FactsDetail::summary;
+};
+
+Result<void> show_template(const std::string& path) {
+    KVIK_TRY(const TextSide side, open_text_side(path));
+    if (!side.chat_template)
+        return fail(ErrorKind::unsupported, fmt::format("{} has no chat template", path));
+    tell_builtin(side.builtin);
+    return put(*side.chat_template + (side.chat_template->ends_with('\n') ? "" : "\n"));
+}
+
+Result<void> check_together(const ShowOptions& options) {
+    if (options.template_alone && (options.check || options.json))
+        return fail(ErrorKind::usage, "--template stands alone: --json has the template too");
+    if (options.check && options.detail == FactsDetail::every_tensor)
+        return fail(ErrorKind::usage, "--tensors has no place with --check");
+    return {};
 }
 
 }  // namespace
 
 Result<int> show(const Call& call) {
-    std::string path;
-    bool json = false;
-    FactsDetail detail = FactsDetail::summary;
-    Flags flags("show", "What a model file holds, and the memory it needs. Weights are not read.");
-    flags.argument({.name = "FILE", .help = "a GGUF file", .set = into(path)});
+    ShowOptions options;
+    Flags flags("show", "What a model holds, and the memory it needs. Weights are not read.");
+    flags.argument({.name = "FILE",
+                    .help = "a GGUF file or a Hugging Face directory",
+                    .set = into(options.path)});
+    flags.add({.name = "--check",
+               .help = "read and decode every weight: would it load, is any number broken?",
+               .set = turn_on(options.check)});
+    flags.add({.name = "--template",
+               .help = "the whole chat template, and nothing else",
+               .set = turn_on(options.template_alone)});
     flags.add({.name = "--tensors",
                .help = "every tensor too",
-               .set = [&detail](std::string_view) -> Result<void> {
-                   detail = FactsDetail::every_tensor;
+               .set = [&options](std::string_view) -> Result<void> {
+                   options.detail = FactsDetail::every_tensor;
                    return {};
                }});
-    flags.add({.name = "--json", .help = "one JSON object", .set = turn_on(json)});
+    flags.add({.name = "--json", .help = "one JSON object", .set = turn_on(options.json)});
     KVIK_TRY(const auto shown, begin(flags, call));
     if (shown) return *shown;
-
-    KVIK_TRY(const Json facts, model_facts(path, detail));
-    KVIK_TRY_VOID(put(json ? to_line(facts) : as_text(facts)));
+    KVIK_TRY_VOID(check_together(options));
+    if (options.check)
+        return check_model_file(options.path, options.json ? ErrorFormat::json : ErrorFormat::text);
+    if (options.template_alone) {
+        KVIK_TRY_VOID(show_template(options.path));
+        return 0;
+    }
+    KVIK_TRY(const Json facts, model_facts(options.path, options.detail));
+    KVIK_TRY_VOID(put(options.json ? to_line(facts) : as_text(facts)));
     return 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include "cli/ids.h"
 #include "cli/json.h"
+#include "cli/local_time.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
 #include "cli/text_side.h"
@@ -9,6 +10,13 @@
 #include "engine/chat_prompt.h"
 
 namespace kvik::cli {
+
+static Result<MarkedText> render(const TextSide& side, const std::vector<ChatMessage>& messages) {
+    KVIK_TRY(const ChatTemplate chat_template, ChatTemplate::compile(*side.chat_template));
+    TemplateInputs inputs = template_inputs(*side.tokenizer, messages);
+    inputs.now = local_now();
+    return chat_template.render(inputs);
+}
 
 Result<int> render_template(const Call& call) {
     std::string model, messages_path;
@@ -27,13 +35,15 @@ Result<int> render_template(const Call& call) {
     KVIK_TRY(const TextSide side, open_text_side(model));
     if (!side.chat_template)
         return fail(ErrorKind::unsupported, fmt::format("{} has no chat template", model));
-    KVIK_TRY(const ChatTemplate chat_template, ChatTemplate::compile(*side.chat_template));
-    KVIK_TRY(const MarkedText text,
-             chat_template.render(template_inputs(*side.tokenizer, messages)));
-    const std::vector<TokenId> ids = encode_prompt(*side.tokenizer, text);
-    KVIK_TRY_VOID(put(json ? to_line({{"text", text.text}, {"ids", ids}})
-                           : fmt::format("{}{}{}", text.text, text.text.ends_with('\n') ? "" : "\n",
-                                         to_line(ids))));
+    tell_builtin(side.builtin);
+    const auto text = render(side, messages);
+    if (!text)
+        return fail(text.error().kind, fmt::format("{}: {} (run --raw does without a template)",
+                                                   model, text.error().message));
+    const std::vector<TokenId> ids = encode_prompt(*side.tokenizer, *text);
+    KVIK_TRY_VOID(put(json ? to_line({{"text", text->text}, {"ids", ids}})
+                           : fmt::format("{}{}{}", text->text,
+                                         text->text.ends_with('\n') ? "" : "\n", to_line(ids))));
     return 0;
 }
 

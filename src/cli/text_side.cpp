@@ -1,39 +1,36 @@
 #include "cli/text_side.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "cli/json.h"
-#include "engine/chat_prompt.h"
-#include "formats/gguf.h"
-#include "model/gguf_tokenizer.h"
+#include "cli/terminal.h"
+#include "model/source.h"
 #include "text/builtin_templates.h"
 
 namespace kvik::cli {
 
-std::optional<BuiltinTemplate> builtin_template_for(const Tokenizer& tokenizer,
-                                                    const std::string& architecture) {
-    const std::string_view source = builtin_chat_template(architecture);
-    const auto compiled = ChatTemplate::compile(std::string(source));
-    if (!compiled || !find_turn_end(tokenizer, *compiled)) return std::nullopt;
-    const bool is_chatml = source == builtin_chat_template("");
-    return BuiltinTemplate{is_chatml ? "chatml" : architecture, std::string(source)};
-}
-
 Result<TextSide> open_text_side(const std::string& path) {
-    KVIK_TRY(const GgufFile file, GgufFile::open(path));
-    KVIK_TRY(auto spec, tokenizer_from_gguf(file.metadata()));
-    if (!spec)
+    KVIK_TRY(ModelWords words, open_words(path));
+    if (!words.tokenizer)
         return fail(ErrorKind::unsupported,
                     fmt::format("{} has no tokenizer: only token ids work with it", path));
     TextSide text;
-    KVIK_TRY(text.tokenizer, make_tokenizer(std::move(*spec)));
-    KVIK_TRY(text.chat_template, chat_template_from_gguf(file.metadata()));
+    KVIK_TRY(text.tokenizer, make_tokenizer(std::move(*words.tokenizer)));
+    text.chat_template = std::move(words.chat_template);
     if (text.chat_template) return text;
-    KVIK_TRY(const auto architecture, file.metadata().find_string("general.architecture"));
-    if (auto builtin =
-            builtin_template_for(*text.tokenizer, std::string(architecture.value_or(""))))
-        text.chat_template = std::move(builtin->source);
+    if (const auto* builtin = choose_builtin_template(words.architecture, *text.tokenizer)) {
+        text.chat_template = std::string(builtin->source);
+        text.builtin = std::string(builtin->name);
+    }
     return text;
+}
+
+void tell_builtin(const std::string& name) {
+    if (name.empty() || !is_terminal(STDERR_FILENO)) return;
+    note(dim(fmt::format("the model brings no chat template: kvik's own, {}, is used",
+                         printable(name))) +
+         "\n");
 }
 
 Result<std::vector<ChatMessage>> parse_messages(std::string_view json, std::string_view what) {
@@ -47,14 +44,23 @@ Result<std::vector<ChatMessage>> parse_messages(std::string_view json, std::stri
     for (const Json& item : list) {
         const std::string place = fmt::format("{}: [{}]", what, messages.size());
         if (!item.is_object()) return fail(ErrorKind::usage, place + " is not an object");
-        for (const auto& [key, value] : item.items())
-            if (key != "role" && key != "content")
-                return fail(ErrorKind::unsupported,
-                            fmt::format("{}.{} is not available in this version", place, key));
-        for (const char* key : {"role", "content"})
-            if (!item.contains(key) || !item[key].is_string())
+        ChatMessage message;
+        for (const auto& [key, value] : item.items()) {
+            const bool is_text = value.is_string();
+            const bool is_parts = key == "content" && (value.is_null() || value.is_array());
+            if ((key == "role" || key == "content") && !is_text && !is_parts)
                 return fail(ErrorKind::usage, fmt::format("{}.{} is not a string", place, key));
-        messages.push_back({item["role"], item["content"]});
+            if (key == "role")
+                message.role = value;
+            else if (key == "content" && is_text)
+                message.content = value;
+            else
+                message.fields.push_back({key, to_line(value)});
+        }
+        for (const char* key : {"role", "content"})
+            if (!item.contains(key))
+                return fail(ErrorKind::usage, fmt::format("{} has no {}", place, key));
+        messages.push_back(std::move(message));
     }
     return messages;
 }

@@ -1,7 +1,7 @@
-// TextSide: the text side of a model file, tokenizer and chat template, without its weights.
+// TextSide: the text side of a model, tokenizer and chat template, without its weights.
 //
-// Cost    reads the metadata alone.
-// Errors  ErrorKind::file for a damaged file; a file without tokenizer: ErrorKind::unsupported.
+// Cost    reads headers alone.
+// Errors  ErrorKind::file for a damaged file; a model without tokenizer: ErrorKind::unsupported.
 #pragma once
 
 #include <memory>
@@ -16,22 +16,18 @@ namespace kvik::cli {
 
 struct TextSide {
     std::unique_ptr<Tokenizer> tokenizer;
-    std::optional<std::string> chat_template;  // its source: the file's, else the built-in one
+    // Its source: the model's, else the built-in one that the engine would choose.
+    std::optional<std::string> chat_template;
+    std::string builtin;  // the built-in one's name
 };
-
-struct BuiltinTemplate {
-    std::string name;  // "chatml", or the architecture that it is for
-    std::string source;
-};
-
-// What a file without template gets, if its vocabulary has the tokens that this one writes: the
-// choice that the engine makes.
-std::optional<BuiltinTemplate> builtin_template_for(const Tokenizer& tokenizer,
-                                                    const std::string& architecture);
 
 Result<TextSide> open_text_side(const std::string& path);
 
-// [{"role": "user", "content": "..."}, ...]; `what` names it in errors, with the place.
+// Says on a terminal that kvik's own template is used; nothing for an empty name.
+void tell_builtin(const std::string& name);
+
+// [{"role": "user", "content": "..."}, ...]; `what` names it in errors, with the place. Other keys
+// are for the template, and so is a content that is null or a list.
 Result<std::vector<ChatMessage>> parse_messages(std::string_view json, std::string_view what);
 
 }  // namespace kvik::cli

@@ -1,37 +1,9 @@
 #include "cli/text_side.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace kvik::cli {
 namespace {
-
-// Bytes and one control token.
-std::unique_ptr<Tokenizer> tokenizer_with(const std::string& control) {
-    TokenizerSpec spec;
-    spec.model = "llama";
-    for (int byte = 0; byte < 256; ++byte) {
-        spec.tokens.push_back(fmt::format("<0x{:02X}>", byte));
-        spec.types.push_back(TokenType::byte);
-    }
-    spec.tokens.push_back(control);
-    spec.types.push_back(TokenType::control);
-    spec.scores.resize(spec.tokens.size());
-    auto tokenizer = make_tokenizer(std::move(spec));
-    EXPECT_TRUE(tokenizer) << tokenizer.error().message;
-    return std::move(*tokenizer);
-}
-
-TEST(BuiltinTemplate, is_only_for_a_vocabulary_that_has_its_tokens) {
-    const auto name = [](const char* control, const char* architecture) {
-        const auto found = builtin_template_for(*tokenizer_with(control), architecture);
-        return found ? found->name : "none";
-    };
-    EXPECT_EQ(name("<|im_end|>", "llama"), "chatml");
-    EXPECT_EQ(name("<end_of_turn>", "gemma3"), "gemma3");
-    EXPECT_EQ(name("<end_of_turn>", "llama"), "none");
-    EXPECT_EQ(name("<|im_end|>", "gemma3"), "none");
-}
 
 TEST(Messages, come_in_order) {
     const auto messages = parse_messages(
@@ -49,7 +21,9 @@ TEST(Messages, what_is_wrong_is_named_with_its_place) {
         return messages ? std::string("accepted") : messages.error().message;
     };
     EXPECT_EQ(refusal(R"([{"role": "user", "content": "a"}, {"role": "user"}])"),
-              "m.json: [1].content is not a string");
+              "m.json: [1] has no content");
+    EXPECT_EQ(refusal(R"([{"role": "user", "content": 5}])"),
+              "m.json: [0].content is not a string");
     EXPECT_EQ(refusal(R"([{"role": 1, "content": "a"}])"), "m.json: [0].role is not a string");
     EXPECT_EQ(refusal("[1]"), "m.json: [0] is not an object");
     EXPECT_EQ(refusal("[{"), "m.json is not JSON: it breaks at byte 2");
@@ -57,11 +31,17 @@ TEST(Messages, what_is_wrong_is_named_with_its_place) {
         EXPECT_NE(refusal(json), "accepted") << json;
 }
 
-TEST(Messages, a_key_that_would_be_ignored_is_refused) {
-    const auto messages =
-        parse_messages(R"([{"role": "user", "content": "a", "tool_calls": []}])", "m");
-    ASSERT_FALSE(messages);
-    EXPECT_EQ(messages.error().kind, ErrorKind::unsupported);
+TEST(Messages, what_else_a_message_has_is_for_the_template) {
+    const auto messages = parse_messages(
+        R"([{"role": "assistant", "content": null, "tool_calls": [{"a": 1}]}])", "m");
+    ASSERT_TRUE(messages) << messages.error().message;
+    const ChatMessage& message = messages->front();
+    EXPECT_EQ(message.content, "");
+    ASSERT_EQ(message.fields.size(), 2u);
+    EXPECT_EQ(message.fields[0].name, "content");
+    EXPECT_EQ(message.fields[0].json, "null\n");
+    EXPECT_EQ(message.fields[1].name, "tool_calls");
+    EXPECT_EQ(message.fields[1].json, "[{\"a\":1}]\n");
 }
 
 }  // namespace

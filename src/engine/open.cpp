@@ -15,20 +15,22 @@ static Result<Act> act_named(const std::string& name) {
     return fail(ErrorKind::usage, fmt::format("KVIK_ACT '{}' is not int8 or f32", name));
 }
 
-// The file's own, else kvik's for the architecture, if the vocabulary has the tokens it writes. A
-// template that does not compile is no reason not to open: raw prompts need none.
+// The file's own, else the one of kvik's that fits the vocabulary. A template that does not compile
+// is no reason not to open: raw prompts need none.
 static void find_template(std::optional<std::string> source, EngineParts& parts) {
     if (!parts.tokenizer) return;
-    const bool is_own = source.has_value();
-    const std::string& architecture = parts.model->spec().architecture;
-    if (!is_own) source = builtin_chat_template(architecture);
-    const bool is_chatml = source == builtin_chat_template("");
+    if (!source) {
+        const BuiltinChatTemplate* builtin =
+            choose_builtin_template(parts.model->spec().architecture, *parts.tokenizer);
+        if (builtin == nullptr) return;
+        source = std::string(builtin->source);
+        parts.builtin_template = std::string(builtin->name);
+    }
     Result<ChatTemplate> compiled = ChatTemplate::compile(std::move(*source));
-    if (!compiled) {
-        parts.template_error = std::move(compiled).error();
-    } else if (is_own || find_turn_end(*parts.tokenizer, *compiled)) {
+    if (compiled) {
         parts.chat_template = std::make_unique<ChatTemplate>(std::move(*compiled));
-        if (!is_own) parts.builtin_template = is_chatml ? "chatml" : architecture;
+    } else {
+        parts.template_error = std::move(compiled).error();
     }
 }
 

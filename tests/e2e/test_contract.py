@@ -46,6 +46,13 @@ class Run(unittest.TestCase):
         self.assertIsInstance(got["kv"], dict)
         self.assertTrue(PROMPT["greedy_text"].startswith(got["text"]))
 
+    def test_no_tokens_asked_for_is_a_prefill_and_an_empty_answer(self):
+        got = kvik_json("run", MODEL, "Hello", "-n", 0)
+        self.assertEqual((got["ids"], got["text"], got["logprobs"]), ([], "", []))
+        self.assertEqual(got["finish_reason"], "length")
+        self.assertGreater(got["timings"]["prompt_n"], 0)
+        self.assertEqual(kvik("run", MODEL, "Hello", "-n", 0), "")
+
     def test_stops_at_the_end_token(self):
         with InFile(CHAT["ids"]) as name:
             got = kvik_json("run", MODEL, "--raw", "--ids", "@" + name, *LIKELIEST)
@@ -132,6 +139,31 @@ class Others(unittest.TestCase):
         self.assertEqual(json.loads(by_word), PROMPT["ids"])
         self.assertEqual(json.loads(by_line), PROMPT["ids"])
 
+    def test_what_tokenize_prints_is_taken_back(self):
+        for form in ((), ("--json",)):
+            line = kvik("tokenize", MODEL, "--text", PROMPT["text"], *form)
+            self.assertEqual(kvik("tokenize", MODEL, "--decode", stdin=line), PROMPT["text"] + "\n")
+        got = kvik_json("run", MODEL, "--ids", line.strip(), "-n", 0)
+        self.assertEqual(got["prompt_ids"], PROMPT["ids"])
+
+    def test_check_reads_a_whole_model_and_finds_it_good(self):
+        got = kvik_json("show", MODEL, "--check")
+        self.assertTrue(got["ok"])
+        self.assertEqual(got["damaged"], [])
+        self.assertRegex(got["digest"], "^[0-9a-f]{64}$")
+        self.assertEqual(got["tensors"], len(kvik_json("show", MODEL, "--tensors")["tensor_list"]))
+        self.assertTrue(kvik("show", MODEL, "--check").endswith("ok\n"))
+
+    def test_show_prints_the_template_that_template_renders(self):
+        source = kvik("show", MODEL, "--template")
+        self.assertIn("<|im_start|>", source)
+        self.assertEqual(kvik_json("show", MODEL)["chat_template"]["text"].rstrip("\n"),
+                         source.rstrip("\n"))
+
+    def test_template_takes_what_else_a_message_has(self):
+        with InFile([{"role": "user", "content": "Hi", "name": "Ada"}]) as name:
+            self.assertIn("Hi", kvik_json("template", MODEL, name)["text"])
+
     def test_show_tells_what_the_file_holds(self):
         got = json.dumps(kvik_json("show", MODEL))
         for word in ("llama", "q4_1", "q8_0", "49152"):
@@ -145,6 +177,14 @@ class Others(unittest.TestCase):
             self.assertLessEqual({"test", "n", "rows", "streams", "depth", "tokens_per_s", "ms",
                                   "runs"}, set(row))
             self.assertGreater(row["tokens_per_s"], 0)
+            self.assertGreater(row["percent"], 0)
+            self.assertIn(row["of"], ("read", "int8", "f32"))
+
+    def test_bench_prints_nothing_before_the_model_is_open(self):
+        for arguments in (("nowhere.gguf",), (MODEL, "--cache-ram", "1K"), (MODEL, "-d", "1000000")):
+            done = call("bench", *arguments, "-p", 8, "-n", 1)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertEqual(done.stdout, "")
 
     def test_version_is_a_line(self):
         self.assertRegex(kvik("--version"), r"^kvik \d+\.\d+\.\d+")

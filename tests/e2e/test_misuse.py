@@ -3,10 +3,11 @@ import json
 import os
 import pathlib
 import struct
+import subprocess
 import tempfile
 import unittest
 
-from program import MODEL, InFile, call, isas
+from program import BINARY, MODEL, TIMEOUT_S, InFile, call, environment, isas, kvik_json
 
 
 def gguf_naming(architecture):
@@ -31,6 +32,13 @@ class Misuse(unittest.TestCase):
         name = os.path.join(folder.name, "made-up.gguf")
         pathlib.Path(name).write_bytes(data)
         return name
+
+    def changed_model(self, old=b"", new=b"", at=None):
+        """A copy of the model with some bytes in place of others."""
+        data = bytearray(pathlib.Path(MODEL).read_bytes())
+        at = data.index(old) if at is None else at
+        data[at:at + len(new)] = new
+        return self.with_file(data)
 
     def test_a_missing_file_is_3(self):
         self.assert_fails(3, ["nowhere.gguf"], "run", "nowhere.gguf", "hello")
@@ -104,6 +112,62 @@ class Misuse(unittest.TestCase):
 
     def test_more_kv_than_the_budget_is_4(self):
         self.assert_fails(4, ["--cache-ram"], "run", MODEL, "hello", "--cache-ram", "1K")
+
+    def test_surplus_words_are_2(self):
+        for words in (("--version", "x"), ("--help", "x"), ("help", "run", "x"),
+                      ("show", MODEL, "x"), ("run", MODEL, "two", "words")):
+            with self.subTest(words=words):
+                self.assert_fails(2, ["'" + words[-1] + "'"], *words)
+
+    def test_a_number_that_sampling_cannot_use_is_2_before_the_model_is_opened(self):
+        for flag, value, range_ in (("--temp", "0.0005", "0.001"), ("--temp", "1e-60", "number"),
+                                    ("--repeat-penalty", "20", "10"),
+                                    ("--logit-bias", "5:20000", "10000")):
+            with self.subTest(flag=flag, value=value):
+                self.assert_fails(2, [flag, range_], "run", "nowhere.gguf", "hello", flag, value)
+
+    def test_an_empty_prompt_is_2(self):
+        self.assert_fails(2, ["empty"], "run", MODEL, "")
+        self.assert_fails(2, ["empty"], "run", MODEL, stdin="\n")
+
+    def test_a_text_longer_than_the_context_is_7_and_says_both_numbers(self):
+        self.assert_fails(7, ["64", "--ctx"], "run", MODEL, "hello " * 200, "--ctx", "64")
+
+    def test_a_full_disk_is_told_with_what_was_written(self):
+        for status, word, arguments in (
+                (1, "stdout", ("run", MODEL, "Hi", "-n", "2", "--temp", "0")),
+                (1, "stdout", ("run", MODEL, "Hi", "-n", "2", "--json")),
+                (1, "stdout", ("show", MODEL)),
+                (3, "/dev/full", ("score", MODEL, "--ids", "1,2,3", "--dump-logits", "/dev/full"))):
+            with self.subTest(arguments=arguments), open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run([BINARY, *arguments], stdout=full, stderr=subprocess.PIPE,
+                                      stdin=subprocess.DEVNULL, encoding="utf-8",
+                                      timeout=TIMEOUT_S, env=environment())
+                self.assertEqual(done.returncode, status, done.stderr)
+                self.assertIn(word, done.stderr)
+                self.assertIn("No space left", done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def test_a_template_that_is_none_is_named_with_its_file_and_the_way_without_it(self):
+        name = self.changed_model(b"{% for message", b"{% fox message")
+        with InFile([{"role": "user", "content": "Hi"}]) as messages:
+            self.assert_fails(3, [name, "template", "--raw"], "template", name, messages)
+        self.assert_fails(3, [name, "template", "--raw"], "run", name, "Hi")
+        self.assertEqual(call("run", name, "Hi", "--raw", "-n", "1").returncode, 0)
+
+    def test_check_finds_a_number_that_is_none(self):
+        tensors = kvik_json("show", MODEL, "--tensors")["tensor_list"]
+        norm = [t for t in tensors if t["type"] == "F32"][-1]
+        name = self.changed_model(at=norm["offset"] + 8, new=struct.pack("<f", float("nan")))
+        done = call("show", name, "--check")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn(norm["name"], done.stdout)
+        self.assertIn("element 2", done.stdout)
+
+    def test_check_says_what_loading_would_say(self):
+        name = self.with_file(gguf_naming("abacus"))
+        self.assert_fails(6, ["abacus"], "show", "--check", name)
+        self.assert_fails(3, ["nowhere.gguf"], "show", "--check", "nowhere.gguf")
 
     def test_messages_that_are_no_messages_are_2(self):
         with InFile({"role": "user"}) as name:

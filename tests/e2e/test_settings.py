@@ -116,6 +116,11 @@ class Doctor(WithHome):
         self.assertIn("tmep", got["warnings"][0]["finding"])
         self.assertIn("tmep", self.doctor())
 
+    def test_a_variable_that_nothing_reads_is_a_warning(self):
+        got = json.loads(self.doctor("--json", KVIK_THREAD="1", KVIK_CTX="64"))
+        self.assertEqual(got["files"]["variables"], ["KVIK_CTX=64"])
+        self.assertIn("KVIK_THREADS?", got["warnings"][0]["finding"])
+
     def test_is_done_soon(self):
         start = time.monotonic()
         self.doctor()

@@ -1,0 +1,34 @@
+// check_tensors: every byte of a model's tensors read and decoded once, and what is wrong there.
+//
+// Threads the pool's; `progress` is called on the calling thread, with bytes done and in all.
+// Cost    a pass over the file; memory a few KiB a thread: pages are given back as they are read.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "formats/tensor_file.h"
+
+namespace kvik::cli {
+
+struct DamagedTensor {
+    std::string name;
+    uint64_t n_not_finite = 0;  // elements that are NaN or infinite
+    uint64_t first_index = 0;   // of these
+};
+
+struct TensorCheck {
+    uint64_t n_tensors = 0;
+    uint64_t n_bytes = 0;
+    std::vector<DamagedTensor> damaged;  // in the file's order, as all here
+    std::vector<std::string> all_zero;   // odd, but no damage: a bias may be
+    std::string digest;                  // hex, over names, types, shapes and bytes
+};
+
+TensorCheck check_tensors(const TensorFile& file, ThreadPool& pool,
+                          const std::function<void(uint64_t, uint64_t)>& progress);
+
+}  // namespace kvik::cli
