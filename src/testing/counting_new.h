@@ -9,9 +9,12 @@
 static thread_local bool counts_bytes = false;
 static thread_local uint64_t n_bytes_counted = 0;
 
-[[gnu::noinline]] void* operator new(std::size_t n_bytes) {
+[[gnu::noinline]] void* operator new(std::size_t n_bytes, const std::nothrow_t&) noexcept {
     if (counts_bytes) n_bytes_counted += n_bytes;
-    if (void* memory = std::malloc(n_bytes > 0 ? n_bytes : 1)) return memory;
+    return std::malloc(n_bytes > 0 ? n_bytes : 1);
+}
+[[gnu::noinline]] void* operator new(std::size_t n_bytes) {
+    if (void* memory = operator new(n_bytes, std::nothrow)) return memory;
     throw std::bad_alloc();
 }
 [[gnu::noinline]] void operator delete(void* memory) noexcept {
