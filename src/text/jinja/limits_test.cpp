@@ -230,5 +230,19 @@ TEST(JinjaLimits, count_lines_past_everything_a_tag_eats) {
     EXPECT_EQ(error_of("\r\n\r{{ x.y }}"), "chat template, line 3 column 5: 'x' is undefined");
 }
 
+TEST(JinjaLimits, compare_lists_nested_far_below_the_limit) {
+    const auto nested = [](char leaf) {
+        return std::string(40, '[') + leaf + std::string(40, ']');
+    };
+    EXPECT_EQ(rendered("{{ " + nested('1') + " < " + nested('2') + " }}").value(), "True");
+}
+
+TEST(JinjaLimits, refuse_a_key_of_tuples_nested_deeper_than_128) {
+    const std::string source =
+        "{% set n = namespace(t=()) %}{% for i in range(1000) %}{% set n.t = (n.t,) %}{% endfor %}"
+        "{{ {n.t: 1} }}";
+    EXPECT_NE(error_of(source).find("nested deeper than 128"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace kvik::jinja
