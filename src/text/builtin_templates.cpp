@@ -212,9 +212,4 @@ const BuiltinChatTemplate* find_builtin_template(std::string_view name) {
     return nullptr;
 }
 
-std::string_view builtin_chat_template(std::string_view architecture) {
-    const bool is_gemma = is_meant_for(kRows[0], architecture);
-    return find_builtin_template(is_gemma ? "gemma" : "chatml")->source;
-}
-
 }  // namespace kvik

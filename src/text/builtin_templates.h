@@ -24,7 +24,4 @@ const BuiltinChatTemplate* choose_builtin_template(std::string_view architecture
 // Null when there is none of that name.
 const BuiltinChatTemplate* find_builtin_template(std::string_view name);
 
-// By architecture ("gemma3"); ChatML when there is no row for it.
-std::string_view builtin_chat_template(std::string_view architecture);
-
 }  // namespace kvik

@@ -7,41 +7,7 @@
 namespace kvik {
 namespace {
 
-Result<std::string> rendered(std::string_view architecture, std::vector<ChatMessage> messages) {
-    KVIK_TRY(const ChatTemplate made,
-             ChatTemplate::compile(std::string(builtin_chat_template(architecture))));
-    TemplateInputs inputs;
-    inputs.messages = std::move(messages);
-    inputs.bos_token = "<bos>";
-    KVIK_TRY(MarkedText text, made.render(inputs));
-    return std::move(text.text);
-}
-
-TEST(BuiltinTemplates, give_an_unknown_architecture_chatml) {
-    EXPECT_EQ(rendered("nobody", {{"system", "Be brief."}, {"user", " Hi "}}).value(),
-              "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\n Hi <|im_end|>\n"
-              "<|im_start|>assistant\n");
-}
-
-TEST(BuiltinTemplates, call_gemmas_assistant_model_and_trim_what_is_said) {
-    EXPECT_EQ(rendered("gemma3", {{"user", " Hi\n"}, {"assistant", "Ho"}, {"user", "Hey"}}).value(),
-              "<bos><start_of_turn>user\nHi<end_of_turn>\n<start_of_turn>model\nHo<end_of_turn>\n"
-              "<start_of_turn>user\nHey<end_of_turn>\n<start_of_turn>model\n");
-}
-
-TEST(BuiltinTemplates, open_gemmas_first_turn_with_the_system_text) {
-    EXPECT_EQ(rendered("gemma3", {{"system", "Be brief."}, {"user", "Hi"}}).value(),
-              "<bos><start_of_turn>user\nBe brief.\n\nHi<end_of_turn>\n<start_of_turn>model\n");
-}
-
-TEST(BuiltinTemplates, refuse_gemma_turns_that_do_not_alternate) {
-    const auto got = rendered("gemma3", {{"user", "a"}, {"user", "b"}});
-    ASSERT_FALSE(got.has_value());
-    EXPECT_EQ(got.error().kind, ErrorKind::usage);
-    EXPECT_NE(got.error().message.find("must take turns"), std::string::npos);
-}
-
-Result<std::string> rendered_by(std::string_view name, std::vector<ChatMessage> messages) {
+Result<std::string> rendered(std::string_view name, std::vector<ChatMessage> messages) {
     const BuiltinChatTemplate* found = find_builtin_template(name);
     if (!found) return fail(ErrorKind::failed, "no such template");
     KVIK_TRY(const ChatTemplate made, ChatTemplate::compile(std::string(found->source)));
@@ -50,28 +16,52 @@ Result<std::string> rendered_by(std::string_view name, std::vector<ChatMessage> 
     return std::move(text.text);
 }
 
+TEST(BuiltinTemplates, write_chatml_s_turns) {
+    EXPECT_EQ(rendered("chatml", {{"system", "Be brief."}, {"user", " Hi "}}).value(),
+              "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\n Hi <|im_end|>\n"
+              "<|im_start|>assistant\n");
+}
+
+TEST(BuiltinTemplates, call_gemmas_assistant_model_and_trim_what_is_said) {
+    EXPECT_EQ(rendered("gemma", {{"user", " Hi\n"}, {"assistant", "Ho"}, {"user", "Hey"}}).value(),
+              "<s><start_of_turn>user\nHi<end_of_turn>\n<start_of_turn>model\nHo<end_of_turn>\n"
+              "<start_of_turn>user\nHey<end_of_turn>\n<start_of_turn>model\n");
+}
+
+TEST(BuiltinTemplates, open_gemmas_first_turn_with_the_system_text) {
+    EXPECT_EQ(rendered("gemma", {{"system", "Be brief."}, {"user", "Hi"}}).value(),
+              "<s><start_of_turn>user\nBe brief.\n\nHi<end_of_turn>\n<start_of_turn>model\n");
+}
+
+TEST(BuiltinTemplates, refuse_gemma_turns_that_do_not_alternate) {
+    const auto got = rendered("gemma", {{"user", "a"}, {"user", "b"}});
+    ASSERT_FALSE(got.has_value());
+    EXPECT_EQ(got.error().kind, ErrorKind::usage);
+    EXPECT_NE(got.error().message.find("must take turns"), std::string::npos);
+}
+
 TEST(BuiltinTemplates, write_each_family_s_turns) {
     const std::vector<ChatMessage> chat = {
         {"system", "Be brief."}, {"user", " Hi"}, {"assistant", "Ho "}, {"user", "Hey"}};
-    EXPECT_EQ(rendered_by("llama3", chat).value(),
+    EXPECT_EQ(rendered("llama3", chat).value(),
               "<s><|start_header_id|>system<|end_header_id|>\n\nBe brief.<|eot_id|>"
               "<|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|>"
               "<|start_header_id|>assistant<|end_header_id|>\n\nHo<|eot_id|>"
               "<|start_header_id|>user<|end_header_id|>\n\nHey<|eot_id|>"
               "<|start_header_id|>assistant<|end_header_id|>\n\n");
-    EXPECT_EQ(rendered_by("llama2", chat).value(),
+    EXPECT_EQ(rendered("llama2", chat).value(),
               "<s>[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\n Hi [/INST] Ho </s><s>[INST] Hey [/INST]");
-    EXPECT_EQ(rendered_by("mistral", chat).value(),
+    EXPECT_EQ(rendered("mistral", chat).value(),
               "<s>[INST]  Hi[/INST] Ho</s>[INST] Be brief.\n\nHey[/INST]");
-    EXPECT_EQ(rendered_by("mistral-tekken", chat).value(),
+    EXPECT_EQ(rendered("mistral-tekken", chat).value(),
               "<s>[INST] Hi[/INST]Ho </s>[INST]Be brief.\n\nHey[/INST]");
-    EXPECT_EQ(rendered_by("mistral-v7", chat).value(),
+    EXPECT_EQ(rendered("mistral-v7", chat).value(),
               "<s>[SYSTEM_PROMPT]Be brief.[/SYSTEM_PROMPT][INST] Hi[/INST]Ho </s>[INST]Hey[/INST]");
-    EXPECT_EQ(rendered_by("phi3", chat).value(),
+    EXPECT_EQ(rendered("phi3", chat).value(),
               "<|system|>\nBe brief.<|end|>\n<|user|>\n Hi<|end|>\n<|assistant|>\nHo <|end|>\n"
               "<|user|>\nHey<|end|>\n<|assistant|>\n");
     EXPECT_EQ(
-        rendered_by("phi4", chat).value(),
+        rendered("phi4", chat).value(),
         "<|im_start|>system<|im_sep|>Be brief.<|im_end|><|im_start|>user<|im_sep|> Hi<|im_end|>"
         "<|im_start|>assistant<|im_sep|>Ho <|im_end|><|im_start|>user<|im_sep|>Hey<|im_end|>"
         "<|im_start|>assistant<|im_sep|>");
@@ -79,8 +69,8 @@ TEST(BuiltinTemplates, write_each_family_s_turns) {
 
 TEST(BuiltinTemplates, refuse_turns_that_do_not_alternate_where_the_family_does) {
     for (const char* name : {"gemma", "llama2", "mistral", "mistral-tekken"}) {
-        EXPECT_FALSE(rendered_by(name, {{"user", "a"}, {"user", "b"}})) << name;
-        EXPECT_FALSE(rendered_by(name, {{"assistant", "a"}})) << name;
+        EXPECT_FALSE(rendered(name, {{"user", "a"}, {"user", "b"}})) << name;
+        EXPECT_FALSE(rendered(name, {{"assistant", "a"}})) << name;
     }
 }
 
@@ -126,12 +116,6 @@ TEST(BuiltinTemplates, are_chosen_by_the_architecture_where_two_fit) {
     EXPECT_EQ(chosen("qwen2", both), "chatml");
     EXPECT_EQ(chosen("gemma2", both), "gemma");
     EXPECT_EQ(chosen("other", both), "gemma");
-}
-
-TEST(BuiltinTemplates, compile_all) {
-    for (const char* architecture : {"gemma", "gemma2", "gemma3", "llama", ""}) {
-        EXPECT_TRUE(ChatTemplate::compile(std::string(builtin_chat_template(architecture))));
-    }
 }
 
 }  // namespace
