@@ -157,7 +157,9 @@ ConfigNames names_of(const ArchitectureKeys& keys, Norm norm) {
     ConfigNames names;
     names.file = keys.metadata().file();
     const auto name = [&](ConfigField field, std::string_view suffix) {
+        const GgufValue* value = keys.metadata().find(keys.key(suffix));
         names[field] = fmt::format("key '{}'", keys.key(suffix));
+        if (value) names[field] += fmt::format(" at byte {}", value->offset);
     };
     name(ConfigField::n_layers, "block_count");
     name(ConfigField::hidden_size, "embedding_length");

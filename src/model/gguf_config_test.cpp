@@ -102,19 +102,19 @@ TEST(GgufConfig, a_number_out_of_range_is_refused_by_its_key) {
     for (const char* key : {"llama.block_count", "llama.embedding_length",
                             "llama.feed_forward_length", "llama.context_length"})
         for (const uint32_t lie : {0u, UINT32_MAX - 1})
-            expect_refused(
-                config_with(key, lie), ErrorKind::file,
-                {"m.gguf: key '" + std::string(key) + "' is " + std::to_string(lie), " .. "});
+            expect_refused(config_with(key, lie), ErrorKind::file,
+                           {"m.gguf: key '" + std::string(key) + "' at byte ",
+                            " is " + std::to_string(lie) + ",", " .. "});
     expect_refused(config_with("llama.rope.dimension_count", 6), ErrorKind::file,
-                   {"'llama.rope.dimension_count' is 6", "at most"});
+                   {"'llama.rope.dimension_count' at byte ", " is 6,", "at most"});
     expect_refused(config_with("llama.attention.head_count_kv", 0), ErrorKind::file,
-                   {"'llama.attention.head_count_kv' is 0", "1 .. 1024"});
+                   {"'llama.attention.head_count_kv' at byte ", " is 0,", "1 .. 1024"});
 }
 
 TEST(GgufConfig, no_heads_is_refused_before_anything_is_divided_by_them) {
     // The longer key "head_count_kv" comes later in the file.
     expect_refused(config_with("llama.attention.head_count", 0), ErrorKind::file,
-                   {"'llama.attention.head_count' is 0", "1 .. 1024"});
+                   {"'llama.attention.head_count' at byte ", " is 0,", "1 .. 1024"});
 }
 
 TEST(GgufConfig, heads_divide_the_hidden_size_unless_their_length_is_said) {
@@ -149,7 +149,8 @@ TEST(GgufConfig, linear_scaling_of_positions_is_read_from_either_key) {
     EXPECT_EQ(config_of(w.bytes())->rope.linear_factor, 1.0);
     w = sample_llama();
     w.set("llama.rope.scale_linear", std::numeric_limits<float>::quiet_NaN());
-    expect_refused(config_of(w.bytes()), ErrorKind::file, {"'llama.rope.scale_linear' is nan"});
+    expect_refused(config_of(w.bytes()), ErrorKind::file,
+                   {"'llama.rope.scale_linear' at byte ", " is nan,"});
 }
 
 TEST(GgufConfig, what_is_not_computed_is_not_passed_over_in_silence) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <unordered_set>
@@ -36,28 +37,45 @@ std::string shape_text(const Shape& shape) {
     return text + "]";
 }
 
-// Checkpoints of a bare model lack the first part of Hugging Face's names ("transformer.").
+// The names that stand for `name` in a file: checkpoints of a bare model lack the first part of
+// Hugging Face's names ("transformer.").
+std::array<std::string_view, 2> spellings(ModelFormat format, std::string_view name) {
+    const size_t dot = name.find('.');
+    if (format != ModelFormat::hugging_face || dot == name.npos) return {name, name};
+    return {name, name.substr(dot + 1)};
+}
+
 const TensorEntry* find_by_name(const TensorFile& file, ModelFormat format,
                                 const std::string& name) {
-    if (const TensorEntry* entry = file.find(name)) return entry;
-    if (format != ModelFormat::hugging_face) return nullptr;
-    const size_t dot = name.find('.');
-    return dot == std::string::npos ? nullptr : file.find(std::string_view(name).substr(dot + 1));
+    for (const std::string_view spelling : spellings(format, name))
+        if (const TensorEntry* entry = file.find(spelling)) return entry;
+    return nullptr;
+}
+
+tl::unexpected<Error> missing(const TensorFile& file, const std::string& file_name,
+                              ModelFormat format, const std::string& name, const Shape& shape) {
+    for (const SkippedTensor& skipped : file.skipped())
+        for (const std::string_view spelling : spellings(format, name))
+            if (skipped.name == spelling)
+                return fail(ErrorKind::unsupported,
+                            fmt::format("{}: tensor '{}' at byte {} {}: convert the model again",
+                                        file_name, name, skipped.offset, skipped.why));
+    return fail(ErrorKind::file,
+                fmt::format("{}: tensor '{}' {} is missing: the file is incomplete or of another "
+                            "architecture than it says, fetch or convert it again",
+                            file_name, name, shape_text(shape)));
 }
 
 Result<const TensorEntry*> find(const TensorFile& file, const std::string& file_name,
                                 ModelFormat format, const std::string& name, const Shape& shape) {
     const TensorEntry* entry = find_by_name(file, format, name);
-    if (!entry)
-        return fail(ErrorKind::file,
-                    fmt::format("{}: tensor '{}' {} is missing: the file is incomplete or of "
-                                "another architecture than it says",
-                                file_name, name, shape_text(shape)));
+    if (!entry) return missing(file, file_name, format, name, shape);
     if (entry->shape != shape)
-        return fail(ErrorKind::file, fmt::format("{}: tensor '{}' at byte {} has shape {}, but the "
-                                                 "hyper-parameters ask for {}",
-                                                 file_name, name, entry->offset,
-                                                 shape_text(entry->shape), shape_text(shape)));
+        return fail(ErrorKind::file,
+                    fmt::format("{}: tensor '{}' at byte {} has shape {}, but the hyper-parameters "
+                                "ask for {}: convert the model again",
+                                file_name, name, entry->offset, shape_text(entry->shape),
+                                shape_text(shape)));
     return entry;
 }
 
@@ -70,10 +88,12 @@ Result<void> refuse_leftovers(const TensorFile& file, const std::string& file_na
         if (const TensorEntry* entry = find_by_name(file, plan.format, name)) used.insert(entry);
     for (const TensorEntry& entry : file.tensors())
         if (!used.contains(&entry))
-            return fail(ErrorKind::unsupported,
-                        fmt::format("{}: tensor '{}' {} at byte {} is no part of the architecture "
-                                    "as kvik computes it: answers without it would be wrong",
-                                    file_name, entry.name, shape_text(entry.shape), entry.offset));
+            return fail(
+                ErrorKind::unsupported,
+                fmt::format("{}: tensor '{}' {} at byte {} is no part of the architecture "
+                            "as kvik computes it, answers without it would be wrong: take a "
+                            "model without it",
+                            file_name, entry.name, shape_text(entry.shape), entry.offset));
     return {};
 }
 
