@@ -215,6 +215,8 @@ Result<int> bench(const Call& call) {
     const Flags flags = bench_flags(options);
     KVIK_TRY(const auto shown, begin(flags, call));
     if (shown) return *shown;
+    if (options.n_prompt == 0 && options.n_decode == 0 && options.widths.empty())
+        return fail(ErrorKind::usage, "nothing to measure: give -p, -n or -b");
     std::sort(options.depths.begin(), options.depths.end());
     EngineOptions& engine = options.engine;
     if (engine.n_threads == 0) engine.n_threads = usable_cores();

@@ -100,7 +100,7 @@ std::vector<Advice> advise(const Diagnosis& diagnosis) {
         say("this CPU lacks AVX2, FMA or F16C: kvik runs without vector instructions",
             "take a machine with AVX2; in a virtual machine, let it see the host's CPU");
     if (has_avx2 && diagnosis.choices.isa == "scalar")
-        say("the CPU has AVX2, but plain C++ was asked for", "unset KVIK_ISA");
+        say("the CPU has AVX2, but plain C++ was asked for", "leave --isa and KVIK_ISA out");
     if (machine.quota_cores && *machine.quota_cores < machine.n_allowed)
         say(fmt::format("the quota of {:.1f} cores is below the {} that are visible",
                         *machine.quota_cores, machine.n_allowed),

@@ -97,7 +97,9 @@ Result<int> dispatch(std::span<const std::string> args) {
     if (std::find(kLaterVerbs.begin(), kLaterVerbs.end(), word) != kLaterVerbs.end())
         return fail(ErrorKind::unsupported,
                     fmt::format("{} is not available in this version", word));
-    const auto meant = nearest(word, names);
+    auto known = names;
+    known.insert(known.end(), {"help", "--help", "--version"});
+    const auto meant = nearest(word, known);
     return fail(ErrorKind::usage,
                 fmt::format("'{}' is no verb of kvik: {}", word,
                             meant ? fmt::format("did you mean {}?", *meant)

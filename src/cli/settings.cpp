@@ -73,7 +73,11 @@ std::optional<std::string> own_state_folder(const Environment& environment) {
 }
 
 Result<Settings> read_settings(const ConfigChoice& choice, const Environment& environment) {
-    if (choice.none) return Settings();
+    if (choice.none) {
+        if (choice.file && choice.file != environment("KVIK_CONFIG"))
+            return fail(ErrorKind::usage, "give --config or --no-config, not both");
+        return Settings();
+    }
     std::optional<std::string> path = choice.file;
     if (!path) {
         path = own_config_file(environment);

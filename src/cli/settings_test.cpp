@@ -69,6 +69,12 @@ TEST(Settings, a_file_that_was_asked_for_must_be_there_the_user_s_own_need_not) 
     EXPECT_NE(asked.error().message.find("/nowhere/c.toml"), std::string::npos);
 }
 
+TEST(Settings, no_file_and_a_file_are_not_asked_for_together) {
+    const ConfigChoice both = {.file = "c.toml", .none = true};
+    EXPECT_FALSE(read_settings(both, environment({})));
+    EXPECT_TRUE(read_settings(both, environment({{"KVIK_CONFIG", "c.toml"}})));
+}
+
 TEST(Settings, the_user_s_own_file_is_read_unless_none_is_wanted) {
     const std::filesystem::path home =
         std::filesystem::temp_directory_path() / ("kvik_home_" + std::to_string(::getpid()));

@@ -4,11 +4,15 @@ import hashlib
 import json
 import math
 import os
+import pathlib
+import pty
 import struct
+import subprocess
 import tempfile
 import unittest
 
-from program import GOLDEN, MODEL, InFile, answers, call, kvik, kvik_json, run_ids, score_ids
+from program import (BINARY, GOLDEN, MODEL, TIMEOUT_S, InFile, answers, call, environment, kvik,
+                     kvik_json, run_ids, score_ids)
 
 CHAT = answers()["chats"][0]
 PROMPT = answers()["prompts"][0]
@@ -193,6 +197,50 @@ class Others(unittest.TestCase):
         text = kvik("--help")
         for verb in ("run", "chat", "show", "tokenize", "template", "score", "bench"):
             self.assertRegex(text, rf"\b{verb}\b")
+
+
+class BuiltinTemplate(unittest.TestCase):
+    """A model without a template of its own: the key that names it has another name."""
+
+    @classmethod
+    def setUpClass(cls):
+        data = bytearray(pathlib.Path(MODEL).read_bytes())
+        at = data.index(b"tokenizer.chat_template")
+        data[at:at + 23] = b"tokenizer.chat_tomplate"
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.name = os.path.join(cls.folder.name, "bare.gguf")
+        pathlib.Path(cls.name).write_bytes(data)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def on_terminal(self, *arguments):
+        """(standard output through a pipe, what a terminal shows of standard error)"""
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([BINARY, *arguments], stdout=subprocess.PIPE, stderr=theirs,
+                                   stdin=subprocess.DEVNULL, env=environment())
+        out = process.communicate(timeout=TIMEOUT_S)[0].decode()
+        os.close(theirs)
+        shown = os.read(ours, 1 << 16).decode()  # at the most: the program has ended
+        os.close(ours)
+        self.assertEqual(process.returncode, 0, shown)
+        return out, shown
+
+    def test_is_announced_on_a_terminal_alone(self):
+        out, shown = self.on_terminal("run", self.name, "Hi", "-n", "1", "--temp", "0")
+        self.assertIn("chatml", shown)
+        self.assertNotIn("chatml", out)
+        done = call("run", self.name, "Hi", "-n", "1", "--temp", "0")
+        self.assertEqual((done.stdout, done.stderr), (out, ""))
+
+    def test_is_named_by_show_and_not_in_what_template_prints(self):
+        self.assertEqual(kvik_json("show", self.name)["chat_template"]["builtin"], "chatml")
+        self.assertIn("chatml", kvik("show", self.name))
+        with InFile([{"role": "user", "content": "Hi"}]) as messages:
+            got = kvik_json("template", self.name, messages)
+            self.assertEqual(set(got), {"text", "ids"})
+            self.assertIn("chatml", self.on_terminal("template", self.name, messages)[1])
 
 
 class Chat(unittest.TestCase):

@@ -64,6 +64,19 @@ class Misuse(unittest.TestCase):
     def test_an_unknown_verb_is_2(self):
         self.assert_fails(2, ["rum"], "rum", MODEL)
 
+    def test_a_mistyped_word_in_the_verb_s_place_gets_the_nearest(self):
+        self.assert_fails(2, ["--version"], "--verison")
+        self.assert_fails(2, ["run"], "rnu", MODEL)
+
+    def test_wishes_that_contradict_each_other_are_2(self):
+        for words in (("run", MODEL, "Hi", "--config", "a.toml", "--no-config"),
+                      ("run", MODEL, "Hi", "--ids", "5"),
+                      ("bench", MODEL, "-p", "0", "-n", "0", "-b", "none"),
+                      ("show", MODEL, "--template", "--json"),
+                      ("tokenize", MODEL, "--decode", "--bos")):
+            with self.subTest(words=words):
+                self.assert_fails(2, [], *words)
+
     def test_no_verb_is_2(self):
         self.assert_fails(2, ["run"])
 
