@@ -40,7 +40,7 @@ versus: build ## speed beside llama.cpp: make versus PEER=path/to/llama-bench
 	@bench/versus.py --peer "$(PEER)"
 
 golden: build ## what others compute, compared
-	@scripts/fetch-model smollm2
+	@scripts/fetch-model smollm2 gemma3
 	@python3 tests/e2e/test_golden.py
 
 tidy: ## the laws of the tree

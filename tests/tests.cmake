@@ -23,9 +23,10 @@ set(e2e e2e.turns)
 # test_contract  the machine-readable side    test_golden  what others compute
 # test_misuse    exit codes and messages      test_bits    the same bits whichever way
 # test_limits    memory, time, pipes          test_readme  the documents' examples run
+# test_directories  Hugging Face directories
 # test_chat      a conversation in a terminal (terminal.py: tmux)
 # test_settings  arguments, variables, file; doctor
-set(programs test_contract test_misuse test_settings)
+set(programs test_contract test_misuse test_settings test_directories)
 set(turns test_turns)
 if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     # What a sanitizer's shadow memory and slowness would falsify is not measured.

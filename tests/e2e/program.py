@@ -11,12 +11,18 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BINARY = os.environ.get("KVIK_BINARY", str(ROOT / "build/release/kvik"))
 MODEL = str(ROOT / ".models/smollm2-135m-q4_1.gguf")
-GOLDEN = ROOT / "tests/golden/smollm2"
+GEMMA = str(ROOT / ".models/gemma3-270m-q4_k_m.gguf")
+GOLDEN = ROOT / "tests/golden"
 TIMEOUT_S = 600
 
 
+def golden(model=MODEL, name="answers.json"):
+    folder = "gemma3" if model == GEMMA else "smollm2"
+    return json.loads((GOLDEN / folder / name).read_text())
+
+
 def answers():
-    return json.loads((GOLDEN / "answers.json").read_text())
+    return golden()
 
 
 def call(*arguments, stdin="", env=None):
@@ -60,16 +66,16 @@ class InFile:
         os.unlink(self.name)
 
 
-def run_ids(ids, *arguments, env=None):
+def run_ids(ids, *arguments, env=None, model=MODEL):
     """`run --json` on ids: no template, end tokens sampled like any other."""
     with InFile(ids) as name:
-        return kvik_json("run", MODEL, "--raw", "--ids", "@" + name, "--ignore-eos", *arguments,
+        return kvik_json("run", model, "--raw", "--ids", "@" + name, "--ignore-eos", *arguments,
                          env=env)
 
 
-def score_ids(ids, *arguments, env=None):
+def score_ids(ids, *arguments, env=None, model=MODEL):
     with InFile(ids) as name:
-        return kvik_json("score", MODEL, "--ids", "@" + name, *arguments, env=env)
+        return kvik_json("score", model, "--ids", "@" + name, *arguments, env=env)
 
 
 def isas():

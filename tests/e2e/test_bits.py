@@ -1,9 +1,8 @@
 """The same bits whichever way: chunks, threads, instruction sets, KV that was found or computed."""
 import unittest
 
-from program import answers, isas, run_ids
+from program import GEMMA, MODEL, golden, isas, run_ids
 
-IDS = answers()["texts"]["russian"]["ids"]
 SAMPLED = ("--temp", 0.8, "--seed", 7, "--logits-hash")
 
 
@@ -12,12 +11,20 @@ def outcome(result):
     return result["ids"], result["logprobs"], result["logits_sha256"], result["text"]
 
 
-class SameBits(unittest.TestCase):
+class SameBits:
+    model = ""
+
+    def ids(self, n):
+        return golden(self.model)["texts"]["russian"]["ids"][:n]
+
+    def run_model(self, n_ids, *arguments, env=None):
+        return run_ids(self.ids(n_ids), *arguments, env=env, model=self.model)
+
     def assert_same(self, ways, n_ids, n_new):
         """ways: (what `used` must show, arguments, environment). All give one outcome."""
         first = None
         for (key, value), arguments, env in ways:
-            got = run_ids(IDS[:n_ids], "-n", n_new, *SAMPLED, *arguments, env=env)
+            got = self.run_model(n_ids, "-n", n_new, *SAMPLED, *arguments, env=env)
             with self.subTest(**{key: value}):
                 self.assertEqual(str(got["used"][key]), str(value))
                 self.assertRegex(got["logits_sha256"], "^[0-9a-f]{64}$")
@@ -29,6 +36,9 @@ class SameBits(unittest.TestCase):
     def test_for_any_chunking_of_the_prompt(self):
         self.assert_same([(("ubatch", n), ("--ubatch", n), None) for n in (512, 128, 33, 7)],
                          400, 12)
+
+    def test_for_chunks_that_straddle_a_window_of_512(self):
+        self.assert_same([(("ubatch", n), ("--ubatch", n), None) for n in (512, 200, 100)], 700, 6)
 
     def test_token_by_token_too(self):
         self.assert_same([(("ubatch", n), ("--ubatch", n), None) for n in (512, 1)], 120, 6)
@@ -52,15 +62,23 @@ class SameBits(unittest.TestCase):
             self.assert_same([(("ubatch", n), ("--ubatch", n), None) for n in (512, 32)], n_ids, 3)
 
     def test_the_hash_tells_prompts_apart(self):
-        one = run_ids(IDS[:48], "-n", 6, *SAMPLED)
-        other = run_ids(IDS[:49], "-n", 6, *SAMPLED)
+        one = self.run_model(48, "-n", 6, *SAMPLED)
+        other = self.run_model(49, "-n", 6, *SAMPLED)
         self.assertNotEqual(one["logits_sha256"], other["logits_sha256"])
 
     def test_the_seed_decides_and_nothing_else(self):
         def draw(seed):
-            return run_ids(IDS[:48], "-n", 24, "--temp", 1, "--min-p", 0, "--seed", seed)["ids"]
+            return self.run_model(48, "-n", 24, "--temp", 1, "--min-p", 0, "--seed", seed)["ids"]
         self.assertEqual(draw(1), draw(1))
         self.assertNotEqual(draw(1), draw(2))
+
+
+class SameBitsOfSmollm2(SameBits, unittest.TestCase):
+    model = MODEL
+
+
+class SameBitsOfGemma3(SameBits, unittest.TestCase):
+    model = GEMMA
 
 
 if __name__ == "__main__":

@@ -1,15 +1,23 @@
-"""What the program computes against what others compute (tests/golden/smollm2/README.md)."""
+"""What the program computes against what others compute (tests/golden/*/README.md)."""
 import json
 import math
 import unittest
 
-from program import GOLDEN, MODEL, InFile, answers, kvik, kvik_json, run_ids, score_ids
+from program import (GEMMA, GOLDEN, MODEL, InFile, golden, kvik, kvik_json, run_ids,
+                     score_ids)
 
 
-class Text(unittest.TestCase):
+class Text:
+    model = ""
+    begins_with_bos = False
+
+    @staticmethod
+    def as_it_comes_back(text):
+        return text
+
     def test_tokenizes_every_text_as_the_model_was_trained_on(self):
-        rows = json.loads((GOLDEN / "tokens.json").read_text())
-        lines = kvik("tokenize", MODEL, "--jsonl", "--special",
+        rows = golden(self.model, "tokens.json")
+        lines = kvik("tokenize", self.model, "--jsonl", "--special",
                      stdin="".join(json.dumps(row["text"]) + "\n" for row in rows)).strip("\n").split("\n")
         self.assertEqual(len(lines), len(rows))
         for row, line in zip(rows, lines):
@@ -17,27 +25,29 @@ class Text(unittest.TestCase):
                 self.assertIn(json.loads(line), (row["ids"], row.get("or_ids")))
 
     def test_gives_every_text_back_from_its_ids(self):
-        rows = [row for row in json.loads((GOLDEN / "tokens.json").read_text())]
-        lines = kvik("tokenize", MODEL, "--decode", "--jsonl",
+        rows = golden(self.model, "tokens.json")
+        lines = kvik("tokenize", self.model, "--decode", "--jsonl",
                      stdin="".join(json.dumps(row["ids"]) + "\n" for row in rows)).strip("\n").split("\n")
-        self.assertEqual([json.loads(line) for line in lines], [row["text"] for row in rows])
+        self.assertEqual([json.loads(line) for line in lines],
+                         [self.as_it_comes_back(row["text"]) for row in rows])
 
     def test_writes_out_the_text_of_generated_ids(self):
-        golden = answers()
-        for row in golden["prompts"] + golden["chats"]:
-            line = kvik("tokenize", MODEL, "--decode", "--jsonl",
+        known = golden(self.model)
+        for row in known["prompts"] + known["chats"]:
+            line = kvik("tokenize", self.model, "--decode", "--jsonl",
                         stdin=json.dumps(row["greedy"]) + "\n")
             self.assertEqual(json.loads(line), row["greedy_text"])
 
     def test_tokenizes_prose(self):
-        line = kvik("tokenize", MODEL, "--jsonl",
-                    stdin=json.dumps((GOLDEN / "prose.txt").read_text()) + "\n")
-        self.assertEqual(json.loads(line), answers()["texts"]["prose"]["ids"])
+        line = kvik("tokenize", self.model, "--jsonl",
+                    *["--bos"] * self.begins_with_bos,
+                    stdin=json.dumps((GOLDEN / "smollm2/prose.txt").read_text()) + "\n")
+        self.assertEqual(json.loads(line), golden(self.model)["texts"]["prose"]["ids"])
 
     def test_renders_the_chat_template(self):
-        for chat in answers()["chats"]:
+        for chat in golden(self.model)["chats"]:
             with InFile(chat["messages"]) as name:
-                got = kvik_json("template", MODEL, name)
+                got = kvik_json("template", self.model, name)
             self.assertEqual((got["text"], got["ids"]), (chat["rendered"], chat["ids"]))
 
 
@@ -46,13 +56,15 @@ def firm_steps(gaps, noise):
     return next((i for i, gap in enumerate(gaps) if gap < noise), len(gaps))
 
 
-class Numbers(unittest.TestCase):
+class Numbers:
+    model = ""
+
     def assert_greedy(self, act, noise):
-        golden = answers()
-        for row in golden["prompts"] + golden["chats"]:
+        known = golden(self.model)
+        for row in known["prompts"] + known["chats"]:
             firm = firm_steps(row["gap"], noise)
             got = run_ids(row["ids"], "-n", max(firm, 1), "--temp", 0, "--kv", "f32",
-                          env={"KVIK_ACT": act})
+                          env={"KVIK_ACT": act}, model=self.model)
             with self.subTest(act=act, prompt=row.get("text", "chat")):
                 self.assertEqual(got["ids"][:firm], row["greedy"][:firm])
 
@@ -64,20 +76,43 @@ class Numbers(unittest.TestCase):
 
     def test_perplexity(self):
         # int8 activations cost up to 1.5 % on these texts and scatter by 0.3 %.
-        for name, text in answers()["texts"].items():
+        for name, text in golden(self.model)["texts"].items():
             for act, tolerance in (("f32", 5e-4), ("int8", 0.025)):
-                got = score_ids(text["ids"], env={"KVIK_ACT": act})["perplexity"]
+                got = score_ids(text["ids"], env={"KVIK_ACT": act}, model=self.model)["perplexity"]
                 with self.subTest(text=name, act=act):
                     self.assertLessEqual(abs(got / text["perplexity"] - 1), tolerance)
 
     def test_every_log_probability_in_float(self):
-        for name, text in answers()["texts"].items():
-            got = score_ids(text["ids"], "--kv", "f32", env={"KVIK_ACT": "f32"})["logprobs"]
+        for name, text in golden(self.model)["texts"].items():
+            got = score_ids(text["ids"], "--kv", "f32", env={"KVIK_ACT": "f32"},
+                            model=self.model)["logprobs"]
             with self.subTest(text=name):
                 self.assertEqual(len(got), len(text["nll"]))
                 self.assertTrue(all(map(math.isfinite, got)))
                 worst = max(abs(x + y) for x, y in zip(got, text["nll"]))
                 self.assertLessEqual(worst, 1e-3)
+
+
+class TextOfSmollm2(Text, unittest.TestCase):
+    model = MODEL
+
+
+class TextOfGemma3(Text, unittest.TestCase):
+    model = GEMMA
+    begins_with_bos = True
+
+    @staticmethod
+    def as_it_comes_back(text):
+        """SentencePiece writes a blank as U+2581, so that one that was typed comes back as a blank."""
+        return text.replace("\u2581", " ")
+
+
+class NumbersOfSmollm2(Numbers, unittest.TestCase):
+    model = MODEL
+
+
+class NumbersOfGemma3(Numbers, unittest.TestCase):
+    model = GEMMA
 
 
 if __name__ == "__main__":

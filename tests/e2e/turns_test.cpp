@@ -12,14 +12,18 @@
 namespace kvik {
 namespace {
 
-const std::string kModel = KVIK_SOURCE_DIR "/.models/smollm2-135m-q4_1.gguf";
-
-std::unique_ptr<Engine> open_engine(EngineOptions options = {}) {
-    options.model_path = kModel;
-    auto engine = Engine::open(std::move(options));
-    if (!engine) throw std::runtime_error(engine.error().message);
-    return std::move(*engine);
-}
+// One model without windows, one with a window of 512 tokens in most layers.
+struct Turns : ::testing::TestWithParam<const char*> {
+    static std::unique_ptr<Engine> open_engine(EngineOptions options = {}) {
+        options.model_path = fmt::format("{}/.models/{}.gguf", KVIK_SOURCE_DIR, GetParam());
+        auto engine = Engine::open(std::move(options));
+        if (!engine) throw std::runtime_error(engine.error().message);
+        return std::move(*engine);
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Models, Turns,
+                         ::testing::Values("smollm2-135m-q4_1", "gemma3-270m-q4_k_m"),
+                         [](const auto& test) { return std::string(test.param).substr(0, 5); });
 
 // n ids of prose, from a different place for each `from`.
 std::vector<TokenId> prose(const Engine& engine, size_t n, size_t from = 0) {
@@ -71,7 +75,7 @@ void expect_same(const Answer& got, const Answer& wanted) {
     EXPECT_EQ(got.summary.logits_sha256.size(), 64u);
 }
 
-TEST(Turns, a_second_turn_gives_the_bits_of_a_cold_run_of_the_whole_conversation) {
+TEST_P(Turns, a_second_turn_gives_the_bits_of_a_cold_run_of_the_whole_conversation) {
     auto engine = open_engine();
     const auto first = collect(engine->submit(request(prose(*engine, 1000), 24)));
     auto conversation = prose(*engine, 1000);
@@ -85,7 +89,7 @@ TEST(Turns, a_second_turn_gives_the_bits_of_a_cold_run_of_the_whole_conversation
     EXPECT_EQ(warm.summary.timings.cached_n, 1000 + 24 - 1);
 }
 
-TEST(Turns, a_second_turn_costs_its_own_tokens_only) {
+TEST_P(Turns, a_second_turn_costs_its_own_tokens_only) {
     constexpr uint32_t kDepth = 1000, kNew = 256;
     auto engine = open_engine();
     double whole_ms = 1e30, depth_ms = 1e30, turn_ms = 1e30;
@@ -110,7 +114,27 @@ TEST(Turns, a_second_turn_costs_its_own_tokens_only) {
     EXPECT_LT(turn_ms, 0.6 * whole_ms);
 }
 
-TEST(Turns, the_same_prompt_again_computes_one_token_at_most) {
+TEST_P(Turns, ten_of_them_compute_each_token_once) {
+    constexpr uint32_t kTurns = 10, kSaid = 280, kAnswer = 20;
+    auto engine = open_engine();
+    std::vector<TokenId> conversation;
+    Answer last;
+    for (uint32_t turn = 0; turn < kTurns; ++turn) {
+        const auto known = static_cast<uint32_t>(conversation.size());
+        const auto said = prose(*engine, kSaid, 53 * turn);
+        conversation.insert(conversation.end(), said.begin(), said.end());
+        last = collect(engine->submit(request(conversation, kAnswer)));
+        SCOPED_TRACE(fmt::format("turn {} after {} tokens", turn, known));
+        // The answer's last token was picked and never computed.
+        EXPECT_EQ(last.summary.timings.cached_n, turn == 0 ? 0 : known - 1);
+        if (turn + 1 < kTurns)
+            conversation.insert(conversation.end(), last.ids.begin(), last.ids.end());
+    }
+    EXPECT_EQ(conversation.size(), kTurns * (kSaid + kAnswer) - kAnswer);
+    expect_same(last, cold(*engine, request(conversation, kAnswer)));
+}
+
+TEST_P(Turns, the_same_prompt_again_computes_one_token_at_most) {
     auto engine = open_engine();
     const auto once = collect(engine->submit(request(prose(*engine, 200), 8)));
     const auto again = collect(engine->submit(request(prose(*engine, 200), 8)));
@@ -118,7 +142,7 @@ TEST(Turns, the_same_prompt_again_computes_one_token_at_most) {
     EXPECT_GE(again.summary.timings.cached_n, 199u);
 }
 
-TEST(Turns, each_of_eight_mixed_sequences_gives_the_bits_of_its_run_alone) {
+TEST_P(Turns, each_of_eight_mixed_sequences_gives_the_bits_of_its_run_alone) {
     auto engine = open_engine();
     std::vector<GenerateRequest> wanted;
     for (uint32_t i = 0; i < 8; ++i) {
@@ -137,7 +161,7 @@ TEST(Turns, each_of_eight_mixed_sequences_gives_the_bits_of_its_run_alone) {
     }
 }
 
-TEST(Turns, a_cache_too_small_for_all_of_them_changes_no_bit) {
+TEST_P(Turns, a_cache_too_small_for_all_of_them_changes_no_bit) {
     EngineOptions tight;
     tight.context = 512;
     tight.max_sequences = 4;
