@@ -198,6 +198,7 @@ TEST(Flags, arguments_beat_variables_beat_the_verb_s_table_beats_the_file_s_top)
     EXPECT_EQ(top_k({"m"}, "4", file), 4u);
     EXPECT_EQ(top_k({"m"}, "", file), 3u);
     EXPECT_EQ(top_k({"m"}, "", "top-k = 1\n[chat]\ntop-k = 2\n"), 1u);
+    EXPECT_EQ(top_k({"m"}, "", "run.top-k = 3\ntop-k = 1\n"), 3u);
     EXPECT_EQ(top_k({"m"}, "", ""), 7u);
 }
 
