@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,12 +13,6 @@
 
 namespace kvik::cli {
 namespace {
-
-uint32_t columns_of_stdout() {
-    winsize size{};
-    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
-    return std::min<uint32_t>(size.ws_col, 100);
-}
 
 // The variables that some verb reads.
 std::vector<std::string> known_variables(const Call& call) {
@@ -115,8 +108,9 @@ Result<int> doctor(const Call& call) {
     KVIK_TRY(const auto pool, ThreadPool::create(diagnosis.choices.n_threads));
     const uint64_t spare = std::max<uint64_t>(diagnosis.machine.available_bytes / 8, 1 << 20);
     KVIK_TRY(diagnosis.ceilings, measure_ceilings(*kernels, *pool, std::min(kReadBuffer, spare)));
-    KVIK_TRY_VOID(put(json ? diagnosis_as_json(diagnosis)
-                           : diagnosis_as_text(diagnosis, columns_of_stdout())));
+    KVIK_TRY_VOID(
+        put(json ? diagnosis_as_json(diagnosis)
+                 : diagnosis_as_text(diagnosis, std::min(columns_of(STDOUT_FILENO), 100u))));
     return 0;
 }
 

@@ -7,12 +7,11 @@
 
 #include "cli/json.h"
 #include "cli/terminal.h"
-#include "cli/values.h"
 
 namespace kvik::cli {
 namespace {
 
-constexpr size_t kLabel = 14;  // columns before what is known
+constexpr uint32_t kLabel = 14;  // columns before what is known
 
 double giga(double value) {
     return value / 1e9;
@@ -26,30 +25,19 @@ std::string rate_words(const Rate& rate, std::string_view unit, uint32_t n_threa
 // Labels at the left, and words that are broken where they would leave the line.
 class Page {
   public:
-    explicit Page(uint32_t columns) : columns_(std::max<size_t>(columns, 40)) {}
+    explicit Page(uint32_t columns) : columns_(std::max(columns, 40u)) {}
 
     void heading(std::string_view title) {
         text_ += fmt::format("{}{}\n", text_.empty() ? "" : "\n", title);
     }
     void line(std::string_view label, std::string_view words) {
-        std::string line = fmt::format("  {:<{}}", label, kLabel - 2);
-        bool is_first = true;
-        for (const std::string_view word : split(words, ' ')) {
-            if (!is_first && line.size() + 1 + word.size() > columns_) {
-                text_ += line + "\n";
-                line.assign(kLabel, ' ');
-                is_first = true;
-            }
-            if (!is_first) line += ' ';
-            line += printable(word);
-            is_first = false;
-        }
-        text_ += line + "\n";
+        const std::string line = fmt::format("  {:<{}}{}", label, kLabel - 2, printable(words));
+        text_ += wrapped(line, columns_, kLabel) + "\n";
     }
     const std::string& text() const { return text_; }
 
   private:
-    size_t columns_;
+    uint32_t columns_;
     std::string text_;
 };
 
