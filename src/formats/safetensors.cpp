@@ -37,6 +37,13 @@ std::string why_skipped(const SafetensorsInfo& info) {
     return info.n_elements == 0 ? "has no elements" : "";
 }
 
+bool could_matter(const SafetensorsInfo& info) {
+    constexpr std::string_view kIntegers[] = {"BOOL", "U8",  "I8",  "U16", "I16",
+                                              "U32",  "I32", "U64", "I64"};
+    return info.n_elements > 0 &&
+           std::find(std::begin(kIntegers), std::end(kIntegers), info.type) == std::end(kIntegers);
+}
+
 TensorEntry entry_of(SafetensorsInfo&& info) {
     TensorEntry entry;
     entry.name = std::move(info.name);
@@ -171,7 +178,8 @@ Result<void> SafetensorsFile::read(Mapped mapped) {
     for (SafetensorsInfo& info : infos) {
         std::string why = why_skipped(info);
         if (!why.empty()) {
-            skipped_.push_back({std::move(info.name), std::move(why), info.offset});
+            const bool matters = could_matter(info);
+            skipped_.push_back({std::move(info.name), std::move(why), info.offset, matters});
             continue;
         }
         tensors_.push_back(entry_of(std::move(info)));
@@ -184,6 +192,8 @@ Result<void> SafetensorsFile::read(Mapped mapped) {
 void SafetensorsFile::sort_names() {
     by_name_ = sorted_index(tensors_.size(),
                             [&](uint32_t i) -> std::string_view { return tensors_[i].name; });
+    std::sort(skipped_.begin(), skipped_.end(),
+              [](const SkippedTensor& a, const SkippedTensor& b) { return a.name < b.name; });
 }
 
 const SafetensorsFile::Mapped& SafetensorsFile::shard_of(const TensorEntry& entry) const {

@@ -28,6 +28,8 @@ struct SkippedTensor {
     std::string name;
     std::string why;      // "is of type 'I64', kvik computes with F32, F16 and BF16"
     uint64_t offset = 0;  // in the file
+    // false: of integers or booleans (masks, positions) or without elements; no layer's weights.
+    bool could_matter = true;
 };
 
 class TensorFile {
@@ -38,7 +40,7 @@ class TensorFile {
     // Gives the pages of bytes [begin, begin + n) of the entry back to the kernel after use.
     virtual void release(const TensorEntry& entry, uint64_t begin, uint64_t n_bytes) const = 0;
     virtual const TensorEntry* find(std::string_view name) const = 0;  // null: not there
-    // For whoever misses a tensor, and for whoever must know all that a file holds.
+    // Ascending by name: for whoever misses a tensor, or must know all that a file holds.
     virtual std::span<const SkippedTensor> skipped() const { return {}; }
 };
 

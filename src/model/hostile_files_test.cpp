@@ -121,6 +121,11 @@ TEST(HostileFiles, each_is_refused_in_one_printable_line_with_the_status_of_a_fi
     }
 }
 
+TEST(HostileFiles, masks_beside_the_weights_are_no_reason_to_refuse_a_model) {
+    const std::optional<Refusal> refusal = refusal_of(harmless_directory(), open_model);
+    EXPECT_FALSE(refusal) << refusal->error.message;
+}
+
 TEST(HostileFiles, none_makes_the_loader_allocate_what_it_does_not_justify) {
     for (const Told& told : all_told()) {
         SCOPED_TRACE(told.file.about + ": " + told.file.lie);

@@ -6,10 +6,12 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <span>
 #include <unordered_set>
 
 #include "base/checked.h"
 #include "base/digest.h"
+#include "formats/byte_cursor.h"
 
 namespace kvik {
 namespace {
@@ -52,14 +54,28 @@ const TensorEntry* find_by_name(const TensorFile& file, ModelFormat format,
     return nullptr;
 }
 
+const SkippedTensor* find_skipped(const TensorFile& file, ModelFormat format,
+                                  const std::string& name) {
+    const std::span<const SkippedTensor> all = file.skipped();
+    for (const std::string_view spelling : spellings(format, name)) {
+        const auto at = std::lower_bound(
+            all.begin(), all.end(), spelling,
+            [](const SkippedTensor& skipped, std::string_view s) { return skipped.name < s; });
+        if (at != all.end() && at->name == spelling) return &*at;
+    }
+    return nullptr;
+}
+
+tl::unexpected<Error> unusable(const SkippedTensor& skipped, const std::string& file_name) {
+    return fail(ErrorKind::unsupported,
+                fmt::format("{}: tensor {} at byte {} {}: convert the model again", file_name,
+                            in_quotes(skipped.name), skipped.offset, skipped.why));
+}
+
 tl::unexpected<Error> missing(const TensorFile& file, const std::string& file_name,
                               ModelFormat format, const std::string& name, const Shape& shape) {
-    for (const SkippedTensor& skipped : file.skipped())
-        for (const std::string_view spelling : spellings(format, name))
-            if (skipped.name == spelling)
-                return fail(ErrorKind::unsupported,
-                            fmt::format("{}: tensor '{}' at byte {} {}: convert the model again",
-                                        file_name, name, skipped.offset, skipped.why));
+    if (const SkippedTensor* skipped = find_skipped(file, format, name))
+        return unusable(*skipped, file_name);
     return fail(ErrorKind::file,
                 fmt::format("{}: tensor '{}' {} is missing: the file is incomplete or of another "
                             "architecture than it says, fetch or convert it again",
@@ -90,10 +106,18 @@ Result<void> refuse_leftovers(const TensorFile& file, const std::string& file_na
         if (!used.contains(&entry))
             return fail(
                 ErrorKind::unsupported,
-                fmt::format("{}: tensor '{}' {} at byte {} is no part of the architecture "
+                fmt::format("{}: tensor {} {} at byte {} is no part of the architecture "
                             "as kvik computes it, answers without it would be wrong: take a "
                             "model without it",
-                            file_name, entry.name, shape_text(entry.shape), entry.offset));
+                            file_name, in_quotes(entry.name), shape_text(entry.shape),
+                            entry.offset));
+    const auto is_ignored = [&](const SkippedTensor& skipped) {
+        return std::any_of(plan.ignored.begin(), plan.ignored.end(), [&](const std::string& name) {
+            return find_skipped(file, plan.format, name) == &skipped;
+        });
+    };
+    for (const SkippedTensor& skipped : file.skipped())
+        if (skipped.could_matter && !is_ignored(skipped)) return unusable(skipped, file_name);
     return {};
 }
 
@@ -109,7 +133,9 @@ Result<std::vector<Job>> make_jobs(const TensorFile& file, const std::string& fi
     std::vector<Job> jobs;
     arena_bytes = 0;
     for (const WeightPlan::Vector& v : plan.vectors) {
-        if (v.need == Need::optional && !find_by_name(file, plan.format, v.name)) continue;
+        if (v.need == Need::optional && !find_by_name(file, plan.format, v.name) &&
+            !find_skipped(file, plan.format, v.name))
+            continue;
         const Shape shape = {{v.part.n_all > 0 ? v.part.n_all : v.n, 1, 1, 1}, 1};
         KVIK_TRY(const TensorEntry* entry, find(file, file_name, plan.format, v.name, shape));
         if (dtype_info(entry->dtype).group_size != 1)

@@ -26,6 +26,9 @@ std::vector<HostileFile> hostile_ggufs();        // for GgufFile
 std::vector<HostileFile> hostile_safetensors();  // for SafetensorsFile
 std::vector<HostileFile> hostile_models();       // sound GGUF files, for whoever loads a model
 
+// Sound: a mask of booleans and positions of integers lie beside the weights.
+HostileFile harmless_directory();
+
 // Returns the path to open. Aborts if the folder cannot be written to.
 std::string write_files(const HostileFile& file, const std::string& folder);
 

@@ -178,6 +178,8 @@ void weights(Cases& cases) {
         instead("token_embd.weight", DType::q8_0, {1, 77, 64}));
     add(cases, about, "a tensor that nothing reads",
         llama().random_tensor("blk.0.attn_q.lora", DType::f32, {64}, 1).bytes());
+    add(cases, about, "another whose name would clear the screen",
+        llama().random_tensor("a\n\x1b[2J", DType::f32, {64}, 1).bytes());
 }
 
 Bytes raw(std::string_view text) {
@@ -244,12 +246,34 @@ void directories(Cases& cases) {
     field("weights packed in a way of their own", "quantization_config", R"({"bits":4})");
 }
 
-void directory_weights(Cases& cases) {
-    const std::string about = "directory: weights";
+SafetensorsWriter tiny_norms() {
     SafetensorsWriter norms;
     for (const char* name : {"model.layers.0.input_layernorm.weight",
                              "model.layers.0.post_attention_layernorm.weight", "model.norm.weight"})
         norms.tensor(name, "F32", {64}, Bytes(64 * 4));
+    return norms;
+}
+
+// All that config_with's model needs.
+SafetensorsWriter tiny_weights() {
+    SafetensorsWriter w = tiny_norms();
+    const auto matrix = [&](std::string_view name, uint64_t n_out, uint64_t n_in) {
+        w.tensor(name, "BF16", {n_out, n_in}, Bytes(n_out * n_in * 2));
+    };
+    matrix("model.embed_tokens.weight", 4, 64);
+    matrix("model.layers.0.self_attn.q_proj.weight", 64, 64);
+    matrix("model.layers.0.self_attn.k_proj.weight", 32, 64);
+    matrix("model.layers.0.self_attn.v_proj.weight", 32, 64);
+    matrix("model.layers.0.self_attn.o_proj.weight", 64, 64);
+    matrix("model.layers.0.mlp.gate_proj.weight", 96, 64);
+    matrix("model.layers.0.mlp.up_proj.weight", 96, 64);
+    matrix("model.layers.0.mlp.down_proj.weight", 64, 96);
+    return w;
+}
+
+void directory_weights(Cases& cases) {
+    const std::string about = "directory: weights";
+    const SafetensorsWriter norms = tiny_norms();
     const auto embedding = [&](std::string lie, std::string_view type, std::vector<uint64_t> dims,
                                size_t n_bytes) {
         SafetensorsWriter w = norms;
@@ -262,6 +286,13 @@ void directory_weights(Cases& cases) {
     embedding("an embedding of 5 tokens", "F32", {5, 64}, 5 * 64 * 4);
     embedding("an embedding of 64-bit integers", "I64", {4, 64}, 4 * 64 * 8);
     embedding("an embedding of five dimensions", "F32", {1, 1, 1, 4, 64}, 4 * 64 * 4);
+    SafetensorsWriter biased = norms;
+    biased.tensor("model.layers.0.self_attn.q_proj.bias", "F64", {64}, Bytes(64 * 8));
+    add_directory(cases, about, "a bias of 64-bit numbers", config_with("vocab_size", "4"), biased);
+    SafetensorsWriter scaled = tiny_weights();
+    scaled.tensor("model.layers.0.self_attn.q_proj.scale", "F8_E4M3", {64}, Bytes(64));
+    add_directory(cases, about, "all that is needed, and scales of 8 bits that nothing reads",
+                  config_with("vocab_size", "4"), scaled);
 }
 
 }  // namespace
@@ -275,6 +306,16 @@ std::vector<HostileFile> hostile_models() {
     directories(cases);
     directory_weights(cases);
     return cases;
+}
+
+HostileFile harmless_directory() {
+    SafetensorsWriter w = tiny_weights();
+    w.tensor("model.layers.0.self_attn.mask", "BOOL", {1, 1, 2, 2}, Bytes(4));
+    w.tensor("model.position_ids", "I64", {1, 2}, Bytes(16));
+    Cases cases;
+    add_directory(cases, "directory: weights", "masks beside the weights",
+                  config_with("vocab_size", "4"), w);
+    return cases.front();
 }
 
 }  // namespace kvik
