@@ -7,6 +7,7 @@
 
 #include "cli/repl/command_line.h"
 #include "cli/repl/quiet_terminal.h"
+#include "cli/repl/wait_note.h"
 #include "cli/terminal.h"
 
 namespace kvik::cli {
@@ -119,8 +120,15 @@ Result<void> ChatLoop::answer(const Ask& ask) {
     how.stop = settings_.answer.stop;
     KVIK_TRY(Stream stream, ask(std::move(how)));
     QuietTerminal quiet;
+    WaitNote wait;
+    const auto show = [&](std::string_view text) {
+        wait.clear();
+        return show_answer(text);
+    };
     KVIK_TRY(const Reply reply,
-             collect(stream, interrupts_, show_answer, [&] { quiet.restore(); }));
+             collect(stream, interrupts_, show,
+                     {.waiting = [&] { wait.tick(); }, .leaving = [&] { quiet.restore(); }}));
+    wait.clear();
     quiet.restore();
     if (!reply.text.ends_with('\n') && !(reply.text.empty() && input_.at_terminal()))
         KVIK_TRY_VOID(put("\n"));

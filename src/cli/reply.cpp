@@ -19,7 +19,7 @@ namespace {
 }  // namespace
 
 Result<Reply> collect(Stream& stream, Interrupts& interrupts, const ShowText& show,
-                      const std::function<void()>& leaving) {
+                      const Hooks& hooks) {
     Reply reply;
     bool cancelled = false;
     const auto take_text = [&](const std::string& text) -> Result<void> {
@@ -30,14 +30,17 @@ Result<Reply> collect(Stream& stream, Interrupts& interrupts, const ShowText& sh
     for (;;) {
         if (interrupts.take()) {
             if (cancelled) {
-                if (leaving) leaving();
+                if (hooks.leaving) hooks.leaving();
                 leave_at_once();
             }
             stream.cancel();
             cancelled = true;
         }
         auto event = stream.next(std::chrono::milliseconds(20));
-        if (!event && stream.timed_out()) continue;
+        if (!event && stream.timed_out()) {
+            if (hooks.waiting && reply.ids.empty()) hooks.waiting();
+            continue;
+        }
         if (!event) return tl::unexpected(std::move(event).error());
         if (!event->has_value()) break;
         const TokenEvent& token = **event;

@@ -24,9 +24,15 @@ struct Reply {
 
 using ShowText = std::function<Result<void>(std::string_view)>;
 
-// A first Ctrl-C ends the answer within one step; a second one ends the program, after `leaving`.
+// What else a caller wants to do on the way.
+struct Hooks {
+    std::function<void()> waiting = {};  // some fifty times a second, until the first token
+    std::function<void()> leaving = {};  // before a second Ctrl-C ends the program
+};
+
+// A first Ctrl-C ends the answer within one step; a second one ends the program.
 Result<Reply> collect(Stream& stream, Interrupts& interrupts, const ShowText& show,
-                      const std::function<void()>& leaving = {});
+                      const Hooks& hooks = {});
 
 // "prompt 812 tok (780 cached) 41 ms - 96 tok 138 tok/s - ctx 908/8192", or as much of it as fits.
 std::string status_line(const Timings& timings, uint32_t context, uint32_t n_columns = 80);

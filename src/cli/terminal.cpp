@@ -134,18 +134,20 @@ std::string cut_to_columns(std::string_view text, uint32_t n_columns) {
 std::string wrapped(std::string_view text, uint32_t n_columns, uint32_t indent) {
     std::string lines;
     size_t n_used = 0;
-    while (!text.empty()) {
-        const size_t blanks = std::min(text.find_first_not_of(' '), text.size());
-        const size_t end = std::min(text.find(' ', blanks), text.size());
-        const size_t n_word = columns_in(text.substr(0, end));
-        if (n_used > indent && n_used + n_word > n_columns) {
+    for (bool begins = true; !text.empty(); begins = false) {
+        const size_t n_blanks = std::min(text.find_first_not_of(' '), text.size());
+        const size_t end = std::min(text.find(' ', n_blanks), text.size());
+        const std::string_view word = text.substr(n_blanks, end - n_blanks);
+        const size_t n_word = columns_in(word);
+        if (!begins && n_used + n_blanks + n_word > n_columns) {
             lines += "\n" + std::string(indent, ' ');
-            lines += text.substr(blanks, end - blanks);
-            n_used = indent + n_word - blanks;
+            n_used = indent;
         } else {
-            lines += text.substr(0, end);
-            n_used += n_word;
+            lines += text.substr(0, n_blanks);
+            n_used += n_blanks;
         }
+        lines += word;
+        n_used += n_word;
         text.remove_prefix(end);
     }
     return lines;

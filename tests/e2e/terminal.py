@@ -5,6 +5,7 @@ has passed.
 """
 import itertools
 import os
+import pathlib
 import re
 import shlex
 import subprocess
@@ -91,13 +92,26 @@ class Terminal:
     def wait_for_line(self, line):
         self.wait_until(lambda screen: screen.split("\n")[-1] == line, f"a last line {line!r}")
 
-    def program(self):
-        """The process that runs in the shell."""
-        shell = self.tmux("display-message", "-p", "-t", self.name, "#{pane_pid}").strip()
+    def program(self, name):
+        """The process of that name that runs in the shell, or in a shell that runs in it."""
+        pane = self.tmux("display-message", "-p", "-t", self.name, "#{pane_pid}").strip()
         deadline = time.monotonic() + DEADLINE_S
         while time.monotonic() < deadline:
-            with open(f"/proc/{shell}/task/{shell}/children") as file:
-                children = file.read().split()
-            if children:
-                return int(children[0])
-        raise AssertionError("the program never started")
+            for pid in descendants(pane):
+                if read(f"/proc/{pid}/comm").strip() == name[:15]:
+                    return int(pid)
+        raise AssertionError(f"{name} never started")
+
+
+def read(path):
+    """Empty if it is gone."""
+    try:
+        return pathlib.Path(path).read_text()
+    except OSError:
+        return ""
+
+
+def descendants(pid):
+    """Children before grandchildren."""
+    children = read(f"/proc/{pid}/task/{pid}/children").split()
+    return children + [one for child in children for one in descendants(child)]

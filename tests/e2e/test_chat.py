@@ -13,6 +13,7 @@ import unittest
 from program import BINARY, MODEL, TIMEOUT_S, call, environment
 from terminal import Terminal
 
+NAME = os.path.basename(BINARY)
 PROMPT = ">>>"
 STATUS = r"^prompt \d+ tok.* - \d+ tok.* - ctx \d+/\d+$"
 
@@ -122,22 +123,33 @@ class Editing(Chat):
         chat.type(" and after " + "x" * 40)
         chat.wait_for(r"^>>> some words before and after x{18}\nx{22}$")
 
+    def in_a_shell(self):
+        shell = Terminal(["sh", "-i"], env={"HOME": str(self.home), "PS1": "shell: "})
+        self.addCleanup(shell.__exit__)
+        shell.enter(f"{BINARY} chat {MODEL} --temp 0 -n 4")
+        shell.wait_for_line(PROMPT)
+        shell.type("half a li")
+        shell.wait_for_line(">>> half a li")
+        return shell
+
     def test_it_can_be_stopped_and_gone_on_with(self):
-        chat = Terminal(["sh", "-i"], env={"HOME": str(self.home), "PS1": "shell: "})
-        self.addCleanup(chat.__exit__)
-        chat.enter(f"{BINARY} chat {MODEL} --temp 0 -n 4")
-        chat.wait_for_line(PROMPT)
-        chat.type("half a li")
-        chat.wait_for_line(">>> half a li")
-        chat.press("C-z")
-        chat.wait_for_line("shell:")
-        chat.enter("fg")
-        chat.wait_for_line(">>> half a li")
-        chat.type("ne", "C-a")
-        chat.type("/", "Enter")
-        chat.wait_for("/half is no command")
-        chat.press("C-d")
-        chat.wait_for_line("shell:")
+        shell = self.in_a_shell()
+        shell.press("C-z")
+        shell.wait_for_line("shell:")
+        shell.enter("fg")
+        shell.wait_for_line(">>> half a li")
+        shell.type("ne", "C-a")
+        shell.type("/", "Enter")
+        shell.wait_for("/half is no command")
+        shell.press("C-d")
+        shell.wait_for_line("shell:")
+
+    def test_an_end_by_signal_leaves_the_terminal_as_it_was(self):
+        shell = self.in_a_shell()
+        os.kill(shell.program(NAME), signal.SIGTERM)
+        shell.wait_for_line("shell:")
+        shell.enter("stty -a")
+        shell.wait_for(r"[ ;]icanon .*[ ;]echo ")
 
 
 class History(Chat):
@@ -193,7 +205,7 @@ class Interrupting(Chat):
 
     def test_while_loading_it_leaves(self):
         chat = self.begin()
-        pid = chat.program()
+        pid = chat.program(NAME)
         interrupt = 1 << (signal.SIGINT - 1)
 
         def is_held():

@@ -104,7 +104,6 @@ bool LineEditor::Impl::heed_signals() {
     if (signal == 0) return false;
     if (signal == SIGWINCH) {
         ::el_resize(editor);
-        note("\r\x1b[J");
     } else if (signal == SIGCONT) {
         take_terminal();
     } else {
@@ -113,6 +112,7 @@ bool LineEditor::Impl::heed_signals() {
         signals->let_act(signal);
         take_terminal();
     }
+    note("\r\x1b[J");  // what stands on the screen is not what the editor believes
     ::el_set(editor, EL_REFRESH);
     return true;
 }
