@@ -157,6 +157,12 @@ void words(Cases& cases) {
             .bytes());
 }
 
+// The last norm in a type of groups.
+Bytes grouped_norm() {
+    const Bytes bytes = llama().random_tensor("output_norm.weight", DType::q8_0, {64}, 1).bytes();
+    return without(bytes, "output_norm.weight");
+}
+
 void weights(Cases& cases) {
     const std::string about = "GGUF: weights";
     const auto instead = [](const std::string& name, DType dtype, std::vector<uint64_t> dims) {
@@ -176,6 +182,12 @@ void weights(Cases& cases) {
     add(cases, about, "a matrix as a list", instead("blk.1.ffn_up.weight", DType::q8_0, {96 * 64}));
     add(cases, about, "an embedding of three dimensions",
         instead("token_embd.weight", DType::q8_0, {1, 77, 64}));
+    const auto divided = [](const std::vector<float>& by) {
+        return llama().f32_tensor("rope_freqs.weight", {by.size()}, by).bytes();
+    };
+    add(cases, about, "RoPE divisors for another width", divided({1, 1, 1}));
+    add(cases, about, "a RoPE divisor of 0", divided({1, 1, 1, 1, 1, 1, 1, 0}));
+    add(cases, about, "norms in groups", grouped_norm());
     add(cases, about, "a tensor that nothing reads",
         llama().random_tensor("blk.0.attn_q.lora", DType::f32, {64}, 1).bytes());
     add(cases, about, "another whose name would clear the screen",
