@@ -26,8 +26,9 @@ uint32_t room() {
     return is_terminal(STDERR_FILENO) ? columns_of(STDERR_FILENO) : 1000;
 }
 
-void note_line(const std::string& line) {
-    note(cut_to_columns(line, room()) + "\n");
+// What does not fit goes on under where the value begins.
+void note_line(const std::string& line, uint32_t indent = 9) {
+    note(wrapped(line, room(), indent) + "\n");
 }
 
 // A name and what it is for, beside each other where there is room.
@@ -50,7 +51,8 @@ ChatLoop::Done ChatLoop::list(const std::string&) {
         const std::string number = is_users ? fmt::format("{}", ++n) : "";
         std::string line = message.content.substr(0, 1000);
         std::replace(line.begin(), line.end(), '\n', ' ');
-        note_line(fmt::format("{:>3} {:10}{}", number, message.role, printable(line)));
+        line = fmt::format("{:>3} {:10}{}", number, message.role, printable(line));
+        note(cut_to_columns(line, room()) + "\n");
     }
     if (session().messages().empty()) note("no messages yet\n");
     return Next::go_on;

@@ -217,6 +217,15 @@ class Interrupting(Chat):
         os.kill(pid, signal.SIGINT)
         self.ends(chat, 130)
 
+    def test_while_the_prompt_is_read_it_drops_the_message(self):
+        # Slow enough to be seen, in steps short enough to be stopped.
+        chat = self.ready("--ubatch", "16", env={"KVIK_ISA": "scalar"})
+        chat.enter("word " * 400)
+        chat.wait_for("reading the prompt")
+        chat.press("C-c")
+        chat.wait_for(r"^\(stopped before it said anything: the message is dropped\)\n>>>$")
+        self.says(chat, "/list", "no messages")
+
     def test_in_an_answer_it_keeps_what_was_said(self):
         chat = self.ready("--ignore-eos")
         chat.enter("Count from one to a hundred.")
@@ -357,6 +366,27 @@ class Looks(Chat):
         chat.wait_for_line(PROMPT)
         chat.press("C-d")
         self.ends(chat, 0)
+
+
+    def test_what_is_typed_during_an_answer_waits_for_the_prompt(self):
+        chat = self.ready("-n", "60", "--ignore-eos")
+        chat.enter("Tell me a story.")
+        chat.wait_for(r"^>>> Tell.*\n.*\w+ \w+")
+        chat.type("typed ahead")
+        chat.wait_for_line(">>> typed ahead")
+        self.assertEqual(chat.screen().count("typed ahead"), 1)
+
+    def test_answers_go_down_a_pipe_while_lines_are_edited(self):
+        answers = self.home / "answers"
+        chat = Terminal(["sh", "-c", f"{BINARY} chat {MODEL} --temp 0 -n 4 >{answers}"],
+                        env={"HOME": str(self.home)})
+        self.addCleanup(chat.__exit__)
+        chat.wait_for_line(PROMPT)
+        chat.type("helo", "Left")
+        chat.type("l", "Enter")
+        chat.wait_for(STATUS)
+        self.assertIn(">>> hello", chat.screen())
+        self.assertRegex(answers.read_text(), r"^.+\n$")
 
 
 class Pipes(Chat):
