@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "text/utf8_nfc.h"
@@ -22,12 +23,25 @@ void append_replaced(std::string_view text, const NormalizerStep& step, std::str
 }  // namespace
 
 Result<Normalizer> Normalizer::make(std::vector<NormalizerStep> steps) {
-    for (size_t i = 0; i < steps.size(); ++i)
-        if (steps[i].kind == NormalizerStep::Kind::replace && steps[i].from.empty())
+    double growth = 1;
+    double prepended = 0;
+    for (size_t i = 0; i < steps.size(); ++i) {
+        const NormalizerStep& step = steps[i];
+        const bool replaces = step.kind == NormalizerStep::Kind::replace;
+        if (replaces && step.from.empty())
             return fail(ErrorKind::file,
                         fmt::format("tokenizer: steps[{}] replaces an empty text: name what is to "
                                     "be replaced",
                                     i));
+        const double n_to = static_cast<double>(step.to.size());
+        if (replaces) growth *= std::max(1.0, n_to / static_cast<double>(step.from.size()));
+        if (step.kind == NormalizerStep::Kind::prepend) prepended += n_to;
+        if (growth > kMaxGrowth || prepended > kMaxPrepended)
+            return fail(ErrorKind::unsupported,
+                        fmt::format("tokenizer: steps[{}] lets a text grow by more than {} times "
+                                    "or {} bytes: use another model",
+                                    i, kMaxGrowth, kMaxPrepended));
+    }
     return Normalizer(std::move(steps));
 }
 

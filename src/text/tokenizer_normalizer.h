@@ -1,7 +1,8 @@
 // Normalizer: changes that a text goes through before it is tokenized.
 //
 // Threads const from any thread.   Cost  linear in text and result, one copy a step that applies.
-// Errors  make: a replacement of nothing, by its index.
+// Errors  make: a replacement of nothing, or steps that could let a text grow by more than
+//         kMaxGrowth times or kMaxPrepended bytes, by their index.
 #pragma once
 
 #include <string>
@@ -12,6 +13,9 @@
 #include "text/tokenizer.h"
 
 namespace kvik {
+
+inline constexpr size_t kMaxGrowth = 64;
+inline constexpr size_t kMaxPrepended = 4096;
 
 class Normalizer {
   public:

@@ -35,5 +35,16 @@ TEST(Normalizer, refuses_to_replace_nothing) {
     EXPECT_NE(made.error().message.find("steps[1]"), std::string::npos);
 }
 
+TEST(Normalizer, refuses_steps_that_together_let_a_text_grow_without_measure) {
+    std::vector<NormalizerStep> steps(6, {Kind::replace, "a", "aa"});
+    EXPECT_TRUE(Normalizer::make(steps).has_value());
+    steps.push_back({Kind::replace, "a", "aa"});
+    const auto made = Normalizer::make(steps);
+    ASSERT_FALSE(made.has_value());
+    EXPECT_EQ(made.error().kind, ErrorKind::unsupported);
+    EXPECT_NE(made.error().message.find("steps[6]"), std::string::npos);
+    EXPECT_FALSE(Normalizer::make({{Kind::prepend, "", std::string(4097, 'x')}}).has_value());
+}
+
 }  // namespace
 }  // namespace kvik
