@@ -77,6 +77,8 @@ TEST(MessageAssembly, begins_anew_after_each_message) {
     const Typed typed = assembly.finish();
     EXPECT_EQ(typed.text, "y");
     EXPECT_FALSE(typed.quoted);
+    EXPECT_EQ(assembly.take("\"\"\"z\"\"\""), State::complete);
+    EXPECT_EQ(assembly.finish().text, "z");
 }
 
 }  // namespace
