@@ -2,23 +2,28 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace kvik {
 namespace {
 
 constexpr size_t kMaxQuotedBytes = 64;
+constexpr size_t kMaxShownBytes = 128;  // of these, escaped
 
 }  // namespace
 
 std::string in_quotes(std::string_view text) {
     std::string out = "'";
-    for (const char c : text.substr(0, kMaxQuotedBytes)) {
+    size_t n = 0;
+    for (; n < std::min(text.size(), kMaxQuotedBytes) && out.size() < kMaxShownBytes; ++n) {
+        const char c = text[n];
         const auto byte = static_cast<uint8_t>(c);
         if (byte < 0x20 || byte > 0x7e || c == '\'' || c == '\\')
             out += fmt::format("\\x{:02x}", byte);
         else
             out += c;
     }
-    out += text.size() > kMaxQuotedBytes ? "...'" : "'";
+    out += n < text.size() ? "...'" : "'";
     return out;
 }
 

@@ -22,7 +22,7 @@ namespace kvik {
 
 static_assert(std::endian::native == std::endian::little, "files are read as they lie");
 
-// 'text' with everything but printable ASCII escaped, cut after 64 bytes.
+// 'text' with everything but printable ASCII escaped, cut after 64 bytes or some 128 as shown.
 std::string in_quotes(std::string_view text);
 
 // What is being read, for messages: "n_dims" of tensor "blk.0.attn_q.weight".

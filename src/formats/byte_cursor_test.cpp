@@ -81,6 +81,8 @@ TEST(InQuotes, escapes_what_could_break_a_line_and_cuts_what_is_long) {
     EXPECT_EQ(in_quotes("a'\\\x1b\xc3\xa9"), "'a\\x27\\x5c\\x1b\\xc3\\xa9'");
     EXPECT_EQ(in_quotes(std::string(64, 'x')), "'" + std::string(64, 'x') + "'");
     EXPECT_EQ(in_quotes(std::string(65, 'x')), "'" + std::string(64, 'x') + "...'");
+    for (const char c : {'x', '\x7f', '\n'})
+        for (size_t n = 0; n < 100; ++n) EXPECT_LE(in_quotes(std::string(n, c)).size(), 136u);
 }
 
 }  // namespace

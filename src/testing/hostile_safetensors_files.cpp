@@ -182,6 +182,8 @@ void indices(Cases& cases) {
             R"("a":"model-00001-of-00002.safetensors","b":"model-00001-of-00002.safetensors")");
     add_map(cases, "a tensor in a file that does not have it",
             R"("a":"model-00001-of-00002.safetensors","c":"model-00001-of-00002.safetensors")");
+    add_map(cases, "two long names that cannot be printed",
+            fmt::format(R"("{}":"{}")", std::string(64, '\x7f'), std::string(256, '\x7f')));
     add_map(cases, "two files the wrong way round",
             R"("a":"model-00002-of-00002.safetensors","b":"model-00001-of-00002.safetensors")");
     add_map(cases, "no tensor of a file but another", R"("x":"model-00002-of-00002.safetensors")");
