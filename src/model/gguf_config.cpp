@@ -187,6 +187,28 @@ RopeConfig local_rope_of(const ModelConfig& config, double base) {
     return local;
 }
 
+// A file may say which layers have the window: by a period, of which the last layer has none, or by a
+// list. It then knows better than the architecture.
+Result<void> read_pattern(const ArchitectureKeys& keys, uint32_t window, ModelConfig& config) {
+    constexpr std::string_view suffix = "attention.sliding_window_pattern";
+    const GgufValue* said = keys.metadata().find(keys.key(suffix));
+    if (!said || window == 0) return {};
+    if (!said->is_array) {
+        KVIK_TRY(const uint32_t period, keys.integer_or(suffix, 0));
+        for (uint32_t i = 0; i < config.n_layers; ++i)
+            config.windows[i] = period > 0 && (i + 1) % period == 0 ? 0 : window;
+        return {};
+    }
+    if (said->type != GgufType::boolean || said->n_elements != config.n_layers)
+        return tl::unexpected<Error>(keys.metadata().error_about(
+            keys.key(suffix), fmt::format("is {} of {} elements, a number or {} times yes or no is "
+                                          "needed: convert the model again",
+                                          type_name(*said), said->n_elements, config.n_layers)));
+    for (uint32_t i = 0; i < config.n_layers; ++i)
+        config.windows[i] = said->bytes[i] != std::byte{0} ? window : 0;
+    return {};
+}
+
 // The largest Gemma 3 scales its scores by the even share of the hidden state, not by the head's
 // width; GGUF does not say so (Gemma Team 2025, arXiv 2503.19786: query_pre_attn_scalar).
 constexpr uint32_t kLayersOfLargestGemma3 = 62;
@@ -200,6 +222,7 @@ Result<void> read_attention(const GgufFile& file, const ArchitectureKeys& keys,
     }
     KVIK_TRY(const uint32_t window, keys.integer_or("attention.sliding_window", 0));
     apply_traits(traits, window, config);
+    KVIK_TRY_VOID(read_pattern(keys, window, config));
     if (traits.local_rope_base > 0) {
         KVIK_TRY(const double base, keys.real_or("rope.freq_base_swa", traits.local_rope_base));
         config.local_rope = local_rope_of(config, base);

@@ -172,6 +172,23 @@ TEST(GgufConfig, a_window_is_every_layers_unless_the_architecture_has_a_pattern)
     EXPECT_EQ(config_of(w.bytes())->windows, std::vector<uint32_t>(2, 16));
 }
 
+TEST(GgufConfig, a_pattern_in_the_file_says_which_layers_have_the_window) {
+    const auto windows = [](GgufWriter w) {
+        w.set("llama.attention.sliding_window", uint32_t{16});
+        return config_of(w.bytes());
+    };
+    const std::string key = "llama.attention.sliding_window_pattern";
+    GgufWriter w = sample_llama();
+    EXPECT_EQ(windows(w.set(key, uint32_t{2}))->windows, (std::vector<uint32_t>{16, 0}));
+    constexpr bool kList[] = {false, true, true};
+    w = sample_llama();
+    w.set_array(key, std::span(kList).first(2));
+    EXPECT_EQ(windows(w)->windows, (std::vector<uint32_t>{0, 16}));
+    w = sample_llama();
+    expect_refused(windows(w.set_array(key, std::span<const bool>(kList))), ErrorKind::file,
+                   {key, "of 3 elements", "2 times"});
+}
+
 TEST(GgufConfig, a_table_of_divisors_is_read_and_must_fit_the_heads) {
     const auto with_table = [](const std::vector<float>& values) {
         GgufWriter w = sample_llama();
