@@ -228,8 +228,8 @@ Result<void> read_attention(const GgufFile& file, const ArchitectureKeys& keys,
         config.local_rope = local_rope_of(config, base);
     }
     if (traits.name == "gemma3" && config.n_layers == kLayersOfLargestGemma3 && config.n_heads > 0)
-        config.attention_scale =
-            1.0f / std::sqrt(static_cast<float>(config.hidden_size / config.n_heads));
+        config.attention_scale = 1.0f / std::sqrt(static_cast<float>(config.hidden_size) /
+                                                  static_cast<float>(config.n_heads));
     return {};
 }
 
