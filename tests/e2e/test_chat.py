@@ -49,6 +49,18 @@ class Chat(unittest.TestCase):
             return re.search(pattern, "\n".join(new[1:]), re.M) if new[-1] == PROMPT else None
         return chat.wait_until(holds, f"{pattern!r} after {line!r}")
 
+    def in_a_shell(self, *flags, **env):
+        shell = Terminal(["sh", "-i"], env={"HOME": str(self.home), "PS1": "shell: ", **env})
+        self.addCleanup(shell.__exit__)
+        shell.enter(f"{BINARY} chat {MODEL} --temp 0 -n 4 {' '.join(flags)}")
+        shell.wait_for_line(PROMPT)
+        return shell
+
+    def is_in_order(self, shell):
+        shell.wait_for_line("shell:")
+        shell.enter("stty -a")
+        shell.wait_for(r"[ ;]icanon .*[ ;]echo ")
+
     def ends(self, chat, status):
         chat.wait_for(rf"^\[status {status}\]$")
 
@@ -123,17 +135,10 @@ class Editing(Chat):
         chat.type(" and after " + "x" * 40)
         chat.wait_for(r"^>>> some words before and after x{18}\nx{22}$")
 
-    def in_a_shell(self):
-        shell = Terminal(["sh", "-i"], env={"HOME": str(self.home), "PS1": "shell: "})
-        self.addCleanup(shell.__exit__)
-        shell.enter(f"{BINARY} chat {MODEL} --temp 0 -n 4")
-        shell.wait_for_line(PROMPT)
-        shell.type("half a li")
-        shell.wait_for_line(">>> half a li")
-        return shell
-
     def test_it_can_be_stopped_and_gone_on_with(self):
         shell = self.in_a_shell()
+        shell.type("half a li")
+        shell.wait_for_line(">>> half a li")
         shell.press("C-z")
         shell.wait_for_line("shell:")
         shell.enter("fg")
@@ -147,9 +152,7 @@ class Editing(Chat):
     def test_an_end_by_signal_leaves_the_terminal_as_it_was(self):
         shell = self.in_a_shell()
         os.kill(shell.program(NAME), signal.SIGTERM)
-        shell.wait_for_line("shell:")
-        shell.enter("stty -a")
-        shell.wait_for(r"[ ;]icanon .*[ ;]echo ")
+        self.is_in_order(shell)
 
 
 class History(Chat):
@@ -219,12 +222,22 @@ class Interrupting(Chat):
 
     def test_while_the_prompt_is_read_it_drops_the_message(self):
         # Slow enough to be seen, in steps short enough to be stopped.
-        chat = self.ready("--ubatch", "16", env={"KVIK_ISA": "scalar"})
+        chat = self.ready("--ubatch", "16", "--threads", "1", env={"KVIK_ISA": "scalar"})
         chat.enter("word " * 400)
         chat.wait_for("reading the prompt")
         chat.press("C-c")
         chat.wait_for(r"^\(stopped before it said anything: the message is dropped\)\n>>>$")
         self.says(chat, "/list", "no messages")
+
+    def test_twice_it_leaves_at_once(self):
+        # The whole prompt in one step that takes many seconds.
+        shell = self.in_a_shell("--ubatch", "2048", "--threads", "1", KVIK_ISA="scalar")
+        shell.enter("word " * 1200)
+        shell.wait_for("reading the prompt")
+        shell.press("C-c")
+        shell.wait_for("reading the prompt, [1-9]")
+        shell.press("C-c")
+        self.is_in_order(shell)
 
     def test_in_an_answer_it_keeps_what_was_said(self):
         chat = self.ready("--ignore-eos")
