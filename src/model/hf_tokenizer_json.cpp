@@ -24,13 +24,13 @@ Result<std::optional<HfJson>> HfJson::find(std::string_view key) const {
     const auto found = value_->find(key);
     if (found == value_->end() || found->is_null()) return std::nullopt;
     return HfJson(*found, file_,
-                  path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key));
+                  path_.empty() ? shown(key) : fmt::format("{}.{}", path_, shown(key)));
 }
 
 Result<HfJson> HfJson::require(std::string_view key) const {
     KVIK_TRY(const std::optional<HfJson> found, find(key));
     if (found) return *found;
-    return lie(fmt::format("has no '{}'", key));
+    return lie(fmt::format("has no '{}'", shown(key)));
 }
 
 Result<bool> HfJson::flag(std::string_view key, bool otherwise) const {

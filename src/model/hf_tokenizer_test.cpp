@@ -328,6 +328,13 @@ TEST(HfTokenizer, refuses_a_lie_by_its_field_and_index) {
                   {"type", "Replace"}, {"pattern", {{"String", ""}}}, {"content", "x"}};
           },
           {"normalizer.pattern.String"}},
+         {"template without its token",
+          byte_level,
+          [](Json& j) {
+              j["post_processor"] = Json::parse(R"({"type": "TemplateProcessing",
+                  "single": [{"SpecialToken": {"id": "x\ny"}}], "special_tokens": {}})");
+          },
+          {"post_processor.special_tokens has no 'x\\x0Ay'"}},
          {"bos of the template unknown",
           byte_level,
           [](Json& j) {

@@ -3,7 +3,7 @@
 
     generate.py train TEXT... --out DIR          trains small tokenizers on the texts: DIR/<name>/
     generate.py freeze DIR [--strings 90]       writes <name>.json and <name>.strings.json beside this file
-    generate.py compare DIR --kvik BINARY [--strings 100000] [--seed 1] [--only NAME]
+    generate.py compare DIR --kvik 'kvik tokenize' [--strings 100000] [--seed 1] [--only NAME]
                                                  compares `kvik tokenize DIR/<name> --jsonl` string by string
 
 Needs the package `tokenizers` (0.23). Differences that must be are
@@ -187,6 +187,11 @@ def train(texts, out):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "tokenizer.json").write_text(tokenizer.to_str(pretty=False), "utf-8")
         (folder / "tokenizer_config.json").write_text(json.dumps(config), "utf-8")
+        # Of a model that has no weights; `kvik tokenize` needs none.
+        (folder / "config.json").write_text(json.dumps({
+            "model_type": "llama", "hidden_size": 64, "intermediate_size": 64,
+            "num_hidden_layers": 1, "num_attention_heads": 1, "rms_norm_eps": 1e-5,
+            "max_position_embeddings": 64, "vocab_size": tokenizer.get_vocab_size()}), "utf-8")
         print(name, tokenizer.get_vocab_size(), "tokens")
 
 
@@ -362,7 +367,7 @@ def main():
     one.add_argument("--strings", type=int, default=90)
     one = verbs.add_parser("compare")
     one.add_argument("folder")
-    one.add_argument("--kvik", required=True, help="the program up to its MODEL argument")
+    one.add_argument("--kvik", required=True, help="the program up to its MODEL argument: 'kvik tokenize'")
     one.add_argument("--strings", type=int, default=100_000)
     one.add_argument("--seed", type=int, default=1)
     one.add_argument("--only", choices=list(TRAINERS))
