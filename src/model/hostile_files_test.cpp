@@ -14,6 +14,7 @@
 #include "formats/gguf.h"
 #include "formats/safetensors.h"
 #include "kernels/select.h"
+#include "model/hf_tokenizer.h"
 #include "model/load.h"
 #include "testing/counting_new.h"
 #include "text/chat_template.h"
@@ -40,6 +41,12 @@ Result<void> open_model(const std::string& path) {
     if (loaded.words.tokenizer) KVIK_TRY_VOID(make_tokenizer(std::move(*loaded.words.tokenizer)));
     if (loaded.words.chat_template)
         KVIK_TRY_VOID(ChatTemplate::compile(std::move(*loaded.words.chat_template)));
+    return {};
+}
+
+Result<void> open_tokenizer(const std::string& path) {
+    KVIK_TRY(std::optional<TokenizerSpec> spec, tokenizer_from_hf(path));
+    if (spec) KVIK_TRY_VOID(make_tokenizer(std::move(*spec)));
     return {};
 }
 
@@ -89,6 +96,7 @@ const std::vector<Told>& all_told() {
         tell(hostile_ggufs(), open_gguf);
         tell(hostile_safetensors(), open_weights);
         tell(hostile_models(), open_model);
+        tell(hostile_tokenizers(), open_tokenizer);
         return told;
     }();
     return all;

@@ -25,6 +25,7 @@ struct HostileFile {
 std::vector<HostileFile> hostile_ggufs();        // for GgufFile
 std::vector<HostileFile> hostile_safetensors();  // for SafetensorsFile
 std::vector<HostileFile> hostile_models();       // sound GGUF files, for whoever loads a model
+std::vector<HostileFile> hostile_tokenizers();   // Hugging Face tokenizers, and no model
 
 // Sound: a mask of booleans and positions of integers lie beside the weights.
 HostileFile harmless_directory();

@@ -1,6 +1,7 @@
 #include "text/utf8.h"
 
 #include <fmt/format.h>
+#include <utf8proc.h>
 
 #include <cstring>
 
@@ -24,6 +25,25 @@ Lead lead_of(uint8_t byte) noexcept {
     if (byte == 0xF4) return {4, 0x80, 0x8F};  // above: past U+10FFFF
     if (byte < 0xF4) return {4};
     return {};
+}
+
+// What a terminal draws, and nothing that moves what it draws.
+bool is_visible(std::string_view character) {
+    int32_t code = 0;
+    (void)utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(character.data()),
+                           static_cast<utf8proc_ssize_t>(character.size()), &code);
+    switch (utf8proc_category(code)) {
+        case UTF8PROC_CATEGORY_CN:
+        case UTF8PROC_CATEGORY_CC:
+        case UTF8PROC_CATEGORY_CF:
+        case UTF8PROC_CATEGORY_CS:
+        case UTF8PROC_CATEGORY_CO:
+        case UTF8PROC_CATEGORY_ZL:
+        case UTF8PROC_CATEGORY_ZP:
+            return false;
+        default:
+            return true;
+    }
 }
 
 }  // namespace
@@ -90,9 +110,7 @@ std::string shown(std::string_view text) {
         const Utf8Unit unit = utf8_unit(text.substr(at));
         if (at + unit.n_bytes > kMaxShownBytes) break;
         const std::string_view bytes = text.substr(at, unit.n_bytes);
-        const bool is_control = static_cast<uint8_t>(bytes[0]) < 0x20 || bytes[0] == 0x7F ||
-                                (bytes.size() == 2 && bytes < "\xC2\xA0");
-        if (unit.kind == Utf8Kind::character && !is_control)
+        if (unit.kind == Utf8Kind::character && is_visible(bytes))
             line += bytes;
         else
             for (char c : bytes) line += fmt::format("\\x{:02X}", static_cast<uint8_t>(c));

@@ -36,8 +36,8 @@ size_t white_space_at(std::string_view text) noexcept;
 // Bytes of `text` without the white space at its end.
 size_t trimmed_end(std::string_view text) noexcept;
 
-// `text` for a message: one line, at most kMaxShownBytes of the text; control characters and what is
-// no character as \xNN, an ellipsis for the rest.
+// `text` for a message: one line, at most kMaxShownBytes of the text; what is not visible, and bytes
+// that are no character, as \xNN, an ellipsis for the rest.
 std::string shown(std::string_view text);
 inline constexpr size_t kMaxShownBytes = 60;
 

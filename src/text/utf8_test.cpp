@@ -121,6 +121,8 @@ TEST(Utf8, shows_a_text_on_one_line_of_bounded_length) {
     EXPECT_EQ(shown("a\nb\x7F\xC2\x85\xFF\xC3\xA9"), "a\\x0Ab\\x7F\\xC2\\x85\\xFF\xC3\xA9");
     EXPECT_EQ(shown(std::string(kMaxShownBytes, 'x')), std::string(kMaxShownBytes, 'x'));
     EXPECT_EQ(shown(std::string(1000, 'x')), std::string(kMaxShownBytes, 'x') + "...");
+    // A mark that turns the line around, and a line's end of another kind.
+    EXPECT_EQ(shown("\xE2\x80\xAE\xE2\x80\xA8"), "\\xE2\\x80\\xAE\\xE2\\x80\\xA8");
     // Never half a character.
     EXPECT_EQ(shown(std::string(kMaxShownBytes - 1, 'x') + "\xC3\xA9"),
               std::string(kMaxShownBytes - 1, 'x') + "...");

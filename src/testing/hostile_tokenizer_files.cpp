@@ -1,0 +1,125 @@
+// tokenizer.json and the files beside it that say what cannot be, or what kvik cannot do.
+#include <fmt/format.h>
+
+#include <span>
+#include <string_view>
+
+#include "testing/hostile_files.h"
+
+namespace kvik {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+using Cases = std::vector<HostileFile>;
+
+Bytes raw(std::string_view text) {
+    const auto bytes = std::as_bytes(std::span(text));
+    return {bytes.begin(), bytes.end()};
+}
+
+constexpr std::string_view kVocab = R"({"a":0,"b":1,"ab":2})";
+constexpr std::string_view kMerges = R"(["a b"])";
+constexpr std::string_view kAdded = R"([{"id":3,"content":"<end>","special":true}])";
+constexpr std::string_view kBytes = R"({"type":"ByteLevel","add_prefix_space":false})";
+
+struct Fields {
+    std::string_view vocab = kVocab;
+    std::string_view merges = kMerges;
+    std::string_view added = kAdded;
+    std::string_view pre_tokenizer = kBytes;
+    std::string_view more = "";        // of the file
+    std::string_view more_model = "";  // of the model
+};
+
+std::string text_of(const Fields& fields) {
+    return fmt::format(
+        R"({{"added_tokens":{},"pre_tokenizer":{}{},"model":{{"type":"BPE","vocab":{},"merges":{}{}}}}})",
+        fields.added, fields.pre_tokenizer, fields.more, fields.vocab, fields.merges,
+        fields.more_model);
+}
+
+void add(Cases& cases, std::string about, std::string lie, std::string_view text) {
+    cases.push_back({std::move(about), std::move(lie), {{"tokenizer.json", raw(text)}}, ""});
+}
+
+void add(Cases& cases, std::string about, std::string lie, const Fields& fields) {
+    add(cases, std::move(about), std::move(lie), text_of(fields));
+}
+
+void tokens(Cases& cases) {
+    const std::string about = "directory: tokens";
+    const std::string sound = text_of({});
+    add(cases, about, "nothing: it is cut in the middle", sound.substr(0, sound.size() / 2));
+    add(cases, about, "a million open brackets", std::string(1'000'000, '['));
+    add(cases, about, "no model", R"({"added_tokens":[]})");
+    add(cases, about, "a vocabulary that is a list", {.vocab = "[]"});
+    add(cases, about, "an id twice", {.vocab = R"({"a":0,"b":1,"ab":1})"});
+    add(cases, about, "an id that nobody has", {.vocab = R"({"a":0,"b":1,"ab":3})", .added = "[]"});
+    add(cases, about, "an id of 2^63", {.vocab = R"({"a":0,"b":1,"ab":9223372036854775808})"});
+    add(cases, about, "an id of -1", {.vocab = R"({"a":0,"b":1,"ab":-1})"});
+    add(cases, about, "an id that is text", {.vocab = R"({"a":0,"b":1,"ab":"2"})"});
+    add(cases, about, "an added token with another's id",
+        {.added = R"([{"id":2,"content":"<end>","special":true}])"});
+    add(cases, about, "a token of the vocabulary added with another id",
+        {.added = R"([{"id":1,"content":"ab"}])"});
+    add(cases, about, "an added token without a name", {.added = R"([{"id":3,"content":""}])"});
+    add(cases, about, "an added token that is a number", {.added = "[3]"});
+    add(cases, about, "an added token for whole words",
+        {.added = R"([{"id":3,"content":"cat","single_word":true}])"});
+    add(cases, about, "an unknown token that is none", {.more_model = R"(,"unk_token":"?")"});
+}
+
+void merges(Cases& cases) {
+    const std::string about = "directory: merges";
+    add(cases, about, "a merge of one token", {.merges = R"(["ab"])"});
+    add(cases, about, "a merge that is a number", {.merges = "[7]"});
+    add(cases, about, "a merge of what is no token", {.merges = R"(["a c"])"});
+    add(cases, about, "a merge into what is no token", {.merges = R"(["a b","ab a"])"});
+    add(cases, about, "a merge that needs what it makes", {.merges = R"([["abab","ab"]])"});
+    add(cases, about, "merges at random", {.more_model = R"(,"dropout":0.5)"});
+}
+
+void steps(Cases& cases) {
+    const std::string about = "directory: what a tokenizer does";
+    add(cases, about, "a model of words",
+        R"({"model":{"type":"WordPiece","vocab":{}},"pre_tokenizer":null})");
+    add(cases, about, "a normaliser that kvik has not",
+        {.more = R"(,"normalizer":{"type":"Precompiled"})"});
+    add(cases, about, "a text replaced by one of a megabyte",
+        {.more = fmt::format(R"(,"normalizer":{{"type":"Replace","pattern":{{"String":"a"}},)"
+                             R"("content":"{}"}})",
+                             std::string(1 << 20, 'a'))});
+    add(cases, about, "a pre-tokenizer that kvik has not",
+        {.pre_tokenizer = R"({"type":"BertPreTokenizer"})"});
+    add(cases, about, "an expression that two libraries read in two ways",
+        {.pre_tokenizer = R"({"type":"Sequence","pretokenizers":[{"type":"Split","pattern":)"
+                          R"({"Regex":"\\w+"},"behavior":"Isolated"},{"type":"ByteLevel",)"
+                          R"("add_prefix_space":false,"use_regex":false}]})"});
+    add(cases, about, "a token before the text that is none",
+        {.more = R"(,"post_processor":{"type":"TemplateProcessing","single":[{"SpecialToken":)"
+                 R"({"id":"x"}}],"special_tokens":{"x":{"ids":[9]}}})"});
+    HostileFile ends{about,
+                     "an end token of id 4",
+                     {{"tokenizer.json", raw(text_of({}))},
+                      {"generation_config.json", raw(R"({"eos_token_id":[3,4]})")}},
+                     ""};
+    cases.push_back(std::move(ends));
+    HostileFile named{about,
+                      "an end token that is none",
+                      {{"tokenizer.json", raw(text_of({}))},
+                       {"tokenizer_config.json", raw(R"({"eos_token":"</s>"})")}},
+                      ""};
+    cases.push_back(std::move(named));
+}
+
+}  // namespace
+
+std::vector<HostileFile> hostile_tokenizers() {
+    Cases cases;
+    tokens(cases);
+    merges(cases);
+    steps(cases);
+    return cases;
+}
+
+}  // namespace kvik
