@@ -1,8 +1,10 @@
 // toml: a TOML text as the flat list of what it sets, in the order of its lines.
 //
-// Shape   keys at the top have an empty table; a table holds values, no further tables.
-// Errors  ErrorKind::usage: "NAME:LINE: what is wrong there".
-// Source  TOML 1.0.
+// Shape   keys at the top have an empty table; [table] and table.key go one deep.
+// Cost    one pass; memory is what the values take.
+// Errors  ErrorKind::usage: "NAME:LINE: what is wrong there". TOML that sets nothing for a flag is
+//         refused as well: dates, tables in lists, in tables and in braces.
+// Source  TOML 1.0.0.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +25,7 @@ struct TomlEntry {
     std::variant<bool, std::string, std::vector<std::string>> value = false;
 };
 
+// `name` stands for the file in messages.
 Result<std::vector<TomlEntry>> read_toml(std::string_view text, std::string_view name);
 
 }  // namespace kvik::cli
