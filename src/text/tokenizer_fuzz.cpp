@@ -23,8 +23,14 @@ std::string_view take_line(std::string_view& input) {
 TokenizerSpec read_spec(std::string_view& input) {
     TokenizerSpec spec;
     const std::string_view kind = take_line(input);
-    spec.model = kind.starts_with('s') ? "llama" : "gpt2";
+    const bool has_scores = kind.starts_with('s') || kind.starts_with('u');
+    if (has_scores || kind.starts_with('c'))
+        spec.model = kind.starts_with('u') ? "unigram" : "llama";
+    else
+        spec.model = "gpt2";
     spec.pre = kind.starts_with('l') ? "llama-bpe" : "smollm";
+    spec.splits_at_spaces = kind.ends_with('/');
+    if (kind.ends_with('=')) spec.steps.push_back({NormalizerStep::Kind::nfc});
     if (kind.ends_with('_')) spec.space_prefix = SpacePrefix::around_control;
     while (!input.empty()) {
         const std::string_view line = take_line(input);
@@ -36,8 +42,7 @@ TokenizerSpec read_spec(std::string_view& input) {
         spec.types.push_back(static_cast<TokenType>(line[0] - '0'));
         spec.tokens.emplace_back(line.substr(1));
         // Some scores are equal, and they neither rise nor fall.
-        if (spec.model == "llama")
-            spec.scores.push_back(static_cast<float>(spec.tokens.size() * 7 % 5));
+        if (has_scores) spec.scores.push_back(static_cast<float>(spec.tokens.size() * 7 % 5));
         if (spec.types.back() == TokenType::unknown)
             spec.unk = static_cast<TokenId>(spec.tokens.size() - 1);
     }
