@@ -125,7 +125,7 @@ class Score(unittest.TestCase):
 
     def test_a_file_of_text_is_scored_as_its_ids(self):
         by_ids = score_ids(answers()["texts"]["prose"]["ids"])
-        by_file = kvik_json("score", MODEL, "--file", GOLDEN / "prose.txt")
+        by_file = kvik_json("score", MODEL, "--file", GOLDEN / "smollm2/prose.txt")
         self.assertEqual(by_file, by_ids)
 
     def test_agrees_with_what_run_reports_for_its_own_choices(self):
