@@ -76,6 +76,19 @@ TEST(Pretokenizer, cuts_a_long_repeated_group_the_same_without_jit) {
     }
 }
 
+TEST(Pretokenizer, takes_expressions_that_other_families_write) {
+    const std::string cased =
+        R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
+        R"((?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+    const std::array<std::string_view, 1> splits = {cased};
+    EXPECT_EQ(pieces_of(*Pretokenizer::of(splits, WholePieces::merged), "HTMLPage it'S 12/\n\n x"),
+              (Pieces{"HTMLPage", " it'S", " ", "1", "2", "/\n\n", " x"}));
+    const std::array<std::string_view, 3> parts = {
+        R"([\r\n])", R"(\s?\p{L}+)", R"(\s?[!-/:-~\uff01-\uff0f\u2018-\u201f\u3000-\u3002]+)"};
+    EXPECT_EQ(pieces_of(*Pretokenizer::of(parts, WholePieces::merged), "a b\n\xE3\x80\x82 !?9"),
+              (Pieces{"a", " b", "\n", "\xE3\x80\x82", " !?", "9"}));
+}
+
 TEST(Pretokenizer, refuses_an_expression_that_matches_nothing_or_is_none) {
     for (const std::string_view source : {"a*", "a|", "(?=a)", "[z-a]", "\\w"}) {
         const auto made = Pretokenizer::of(std::span(&source, 1), WholePieces::merged);
