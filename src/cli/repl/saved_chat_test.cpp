@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 namespace kvik::cli {
 namespace {
 
@@ -79,6 +81,30 @@ TEST(SavedChat, what_is_no_chat_is_an_error_that_says_where) {
         EXPECT_NE(chat.error().message.find("f.json"), std::string::npos) << chat.error().message;
     }
     EXPECT_FALSE(read(std::string(100'000, '[')).has_value());
+}
+
+TEST(SavedChat, a_damaged_file_is_refused_or_a_chat_that_comes_back) {
+    const uint32_t seed = 8;
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937 random(seed);
+    SavedChat chat;
+    chat.messages = {{"system", "s"}, {"user", "u\n"}, {"assistant", "\xc3\xbc"}};
+    chat.settings.emplace();
+    chat.settings->answer.stop = {"x"};
+    const std::string whole = to_json(chat);
+    constexpr std::string_view kBytes = "{}[]\",:\\0-9e.ntu\xff";
+    int n_read = 0;
+    for (int round = 0; round < 3000; ++round) {
+        std::string damaged = whole;
+        for (auto n = random() % 3 + 1; n > 0; --n)
+            damaged[random() % damaged.size()] = kBytes[random() % kBytes.size()];
+        if (random() % 4 == 0) damaged.resize(random() % damaged.size());
+        const auto got = read(damaged);
+        if (!got) continue;
+        ++n_read;
+        EXPECT_TRUE(read(to_json(*got)).has_value()) << damaged;
+    }
+    EXPECT_GT(n_read, 30);
 }
 
 }  // namespace
