@@ -1,4 +1,4 @@
-// ChatSettings: how answers are picked and when they end, and the names under which /set knows them.
+// ChatSettings: how answers are picked and when they end, and the names that /set knows them by.
 //
 // Errors  ErrorKind::usage: an unknown name, with the nearest known one; a value out of its range.
 // Invariant a value that was refused has changed nothing. What describe() prints, set() takes.

@@ -1,9 +1,9 @@
 // MessageAssembly: a message out of one or more lines.
 //
 // Shape   """ opens a message of several lines and, at the end of a line, closes it: all between is
-//         text, even what begins with a slash. Outside of it a line that ends in a backslash goes on
-//         in the next (two backslashes at the end are two backslashes). A text that has several
-//         lines already (a paste) is a message as it stands.
+//         text, even what begins with a slash. Outside of it a line that ends in a backslash goes
+//         on in the next (two backslashes at the end are two backslashes). A text that has
+//         several lines already (a paste) is a message as it stands.
 // Invariant without """ and a backslash at the end, what is taken is what comes out.
 #pragma once
 

@@ -3,7 +3,8 @@
 // Use     make one for the time of a prompt; wait on fd(), then take().
 // Owner   SIGWINCH, SIGTSTP, SIGCONT, SIGHUP, SIGTERM and SIGQUIT of this thread while it lives;
 //         signals that came and were not taken act as usual afterwards.
-// Invariant a signal that the process ignores stays ignored. The other threads take none (base/thread_signals.h).
+// Invariant a signal that the process ignores stays ignored. The other threads take none of them
+//         (base/thread_signals.h).
 #pragma once
 
 #include <csignal>
