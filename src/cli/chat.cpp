@@ -25,11 +25,10 @@ Result<int> chat(const Call& call) {
     add_cache_switch(flags, engine_options);
     add_draft_flag(flags);
     flags.epilogue(
-        "Ctrl-C stops an answer and keeps what was said; at the prompt it drops the line. Ctrl-D\n"
-        "leaves. \"\"\" opens and closes a message of several lines, as a \\ at the end of a line\n"
-        "goes on in the next; a paste is one message. Without a terminal the lines of stdin are "
-        "the\n"
-        "messages and answers go to stdout.\n");
+        "Ctrl-C stops an answer and keeps what was said; at the prompt it drops the line.\n"
+        "Ctrl-D leaves; /help lists the commands. Between \"\"\" and \"\"\" several lines are one\n"
+        "message, and so is a paste; a line that ends in \\ goes on in the next. Without a\n"
+        "terminal the lines of stdin are the messages, and answers go to stdout.\n");
     KVIK_TRY(const auto shown, begin(flags, call));
     if (shown) return *shown;
 

@@ -25,7 +25,7 @@ class Chat(unittest.TestCase):
         self.home = pathlib.Path(folder.name)
 
     def begin(self, *flags, env=None, **terminal):
-        """A chat that greedily says four tokens, or all it has room for if it ignores end tokens."""
+        """A chat that greedily says four tokens, or without end tokens all it has room for."""
         for flag, value in (("--temp", "0"), ("--ctx", "2048"), ("-n", "4")):
             if flag not in flags and not (flag == "-n" and "--ignore-eos" in flags):
                 flags += (flag, value)
