@@ -11,9 +11,10 @@
 
 namespace kvik::cli {
 
-static Result<MarkedText> render(const TextSide& side, const std::vector<ChatMessage>& messages) {
+static Result<MarkedText> render(const TextSide& side, TemplateRequest request) {
     KVIK_TRY(const ChatTemplate chat_template, ChatTemplate::compile(*side.chat_template));
-    TemplateInputs inputs = template_inputs(*side.tokenizer, messages);
+    TemplateInputs inputs = template_inputs(*side.tokenizer, std::move(request.messages));
+    inputs.variables = std::move(request.variables);
     inputs.now = local_now();
     return chat_template.render(inputs);
 }
@@ -24,19 +25,22 @@ Result<int> render_template(const Call& call) {
     Flags flags("template", "Messages as the model's chat template writes them, and their ids.");
     add_model(flags, model);
     flags.argument({.name = "MESSAGES",
-                    .help = "a JSON file, [{\"role\": \"user\", \"content\": \"...\"}]; - is stdin",
+                    .help =
+                        "a JSON file, [{\"role\": \"user\", \"content\": \"...\"}]; - is stdin.\n"
+                        "Or an object of \"messages\" and the template's variables, as "
+                        "\"tools\"",
                     .set = into(messages_path)});
     flags.add({.name = "--json", .help = "one JSON object", .set = turn_on(json)});
     KVIK_TRY(const auto shown, begin(flags, call));
     if (shown) return *shown;
 
     KVIK_TRY(const std::string source, read_file(messages_path));
-    KVIK_TRY(const auto messages, parse_messages(source, messages_path));
+    KVIK_TRY(auto request, parse_template_request(source, messages_path));
     KVIK_TRY(const TextSide side, open_text_side(model));
     if (!side.chat_template)
         return fail(ErrorKind::unsupported, fmt::format("{} has no chat template", model));
     tell_builtin(side.builtin);
-    const auto text = render(side, messages);
+    const auto text = render(side, std::move(request));
     if (!text)
         return fail(text.error().kind, fmt::format("{}: {} (run --raw does without a template)",
                                                    model, text.error().message));

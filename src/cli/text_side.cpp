@@ -65,4 +65,21 @@ Result<std::vector<ChatMessage>> parse_messages(std::string_view json, std::stri
     return messages;
 }
 
+Result<TemplateRequest> parse_template_request(std::string_view json, std::string_view what) {
+    KVIK_TRY(const Json value, parse_json(json, what));
+    TemplateRequest request;
+    if (!value.is_object() || !value.contains("messages")) {
+        KVIK_TRY(request.messages, parse_messages(json, what));
+        return request;
+    }
+    for (const auto& [key, field] : value.items()) {
+        if (key == "messages") {
+            KVIK_TRY(request.messages, parse_messages(to_line(field), what));
+        } else {
+            request.variables.push_back({key, to_line(field)});
+        }
+    }
+    return request;
+}
+
 }  // namespace kvik::cli

@@ -30,4 +30,12 @@ void tell_builtin(const std::string& name);
 // are for the template, and so is a content that is null or a list.
 Result<std::vector<ChatMessage>> parse_messages(std::string_view json, std::string_view what);
 
+struct TemplateRequest {
+    std::vector<ChatMessage> messages;
+    std::vector<TemplateField> variables;  // tools, enable_thinking, ...
+};
+
+// A list of messages, or an object with "messages" and the template's other variables.
+Result<TemplateRequest> parse_template_request(std::string_view json, std::string_view what);
+
 }  // namespace kvik::cli

@@ -44,5 +44,21 @@ TEST(Messages, what_else_a_message_has_is_for_the_template) {
     EXPECT_EQ(message.fields[1].json, "[{\"a\":1}]\n");
 }
 
+TEST(TemplateRequest, is_a_list_of_messages_or_an_object_with_variables_beside_it) {
+    const auto list = parse_template_request(R"([{"role": "user", "content": "a"}])", "m");
+    ASSERT_TRUE(list);
+    EXPECT_EQ(list->messages.size(), 1u);
+    EXPECT_TRUE(list->variables.empty());
+    const auto object = parse_template_request(
+        R"({"tools": [{"a": 1}], "messages": [{"role": "user", "content": "b"}]})", "m");
+    ASSERT_TRUE(object) << object.error().message;
+    EXPECT_EQ(object->messages[0].content, "b");
+    ASSERT_EQ(object->variables.size(), 1u);
+    EXPECT_EQ(object->variables[0].name, "tools");
+    EXPECT_EQ(object->variables[0].json, "[{\"a\":1}]\n");
+    EXPECT_FALSE(parse_template_request(R"({"role": "user"})", "m"));
+    EXPECT_FALSE(parse_template_request(R"({"messages": 5})", "m"));
+}
+
 }  // namespace
 }  // namespace kvik::cli

@@ -166,7 +166,10 @@ class Others(unittest.TestCase):
 
     def test_template_takes_what_else_a_message_has(self):
         with InFile([{"role": "user", "content": "Hi", "name": "Ada"}]) as name:
-            self.assertIn("Hi", kvik_json("template", MODEL, name)["text"])
+            listed = kvik_json("template", MODEL, name)
+        self.assertIn("Hi", listed["text"])
+        with InFile({"messages": [{"role": "user", "content": "Hi"}], "tools": []}) as name:
+            self.assertEqual(kvik_json("template", MODEL, name), listed)
 
     def test_show_tells_what_the_file_holds(self):
         got = json.dumps(kvik_json("show", MODEL))
