@@ -28,41 +28,56 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
     }
     const auto size = static_cast<size_t>(st.st_size);
     void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-    const int map_errno = errno;
-    ::close(fd);
-    if (data == MAP_FAILED)
+    if (data == MAP_FAILED) {
+        const int map_errno = errno;
+        ::close(fd);
         return fail(
             map_errno == ENOMEM ? ErrorKind::memory : ErrorKind::file,
             fmt::format("cannot map {} ({} bytes): {}", path, size, std::strerror(map_errno)));
+    }
     MappedFile file;
     file.path_ = path;
     file.data_ = static_cast<const std::byte*>(data);
     file.size_ = size;
+    file.fd_ = fd;
     return file;
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
     : path_(std::move(other.path_)),
       data_(std::exchange(other.data_, nullptr)),
-      size_(std::exchange(other.size_, 0)) {}
+      size_(std::exchange(other.size_, 0)),
+      fd_(std::exchange(other.fd_, -1)) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
     std::swap(path_, other.path_);
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
+    std::swap(fd_, other.fd_);
     return *this;
 }
 
 MappedFile::~MappedFile() {
     if (data_) ::munmap(const_cast<std::byte*>(data_), size_);
+    if (fd_ >= 0) ::close(fd_);
 }
 
-void MappedFile::release(uint64_t offset, uint64_t n_bytes) const noexcept {
-    const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-    const uint64_t begin = (offset + page - 1) / page * page;
-    const uint64_t end = (offset + n_bytes) / page * page;
-    if (end <= begin || end > (size_ + page - 1) / page * page) return;
-    ::madvise(const_cast<std::byte*>(data_) + begin, end - begin, MADV_DONTNEED);
+Result<void> MappedFile::read(uint64_t offset, std::span<std::byte> to) const {
+    size_t done = 0;
+    while (done < to.size()) {
+        const ssize_t n =
+            ::pread(fd_, to.data() + done, to.size() - done, static_cast<off_t>(offset + done));
+        if (n < 0 && errno == EINTR) continue;
+        if (n > 0) {
+            done += static_cast<size_t>(n);
+            continue;
+        }
+        return fail(
+            ErrorKind::file,
+            fmt::format("{}: {} at byte {}: fetch the file again", path_,
+                        n < 0 ? std::strerror(errno) : "was cut while it was read", offset + done));
+    }
+    return {};
 }
 
 }  // namespace kvik

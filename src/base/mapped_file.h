@@ -2,8 +2,10 @@
 //
 // Owner   the mapping; views into bytes() die with it.
 // Threads const access from any thread.
-// Cost    open is O(1); pages are read when touched. `release` gives pages back to the kernel, so
-//         that a reader which copies a file piece by piece never holds it twice.
+// Use     bytes() for what is looked at here and there; read() for large pieces: it copies, so that
+//         a file read piece by piece is never held twice, and a file that is cut meanwhile is an
+//         error. Touching bytes() that are gone ends the process.
+// Cost    open is O(1); pages are read when touched.
 // Errors  missing, unreadable, empty or not a regular file: ErrorKind::file, naming the path.
 #pragma once
 
@@ -26,7 +28,8 @@ class MappedFile {
 
     const std::string& path() const { return path_; }
     std::span<const std::byte> bytes() const { return {data_, size_}; }
-    void release(uint64_t offset, uint64_t n_bytes) const noexcept;  // whole pages inside the range
+    // Copies bytes [offset, offset + to.size()) of the file as it is now.
+    Result<void> read(uint64_t offset, std::span<std::byte> to) const;
 
   private:
     MappedFile() = default;
@@ -34,6 +37,7 @@ class MappedFile {
     std::string path_;
     const std::byte* data_ = nullptr;
     size_t size_ = 0;
+    int fd_ = -1;
 };
 
 }  // namespace kvik

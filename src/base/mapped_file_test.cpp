@@ -70,23 +70,26 @@ TEST(MappedFile, is_not_empty) {
     expect_file_error(temporary.path(), "it is empty");
 }
 
-TEST(MappedFile, keeps_its_content_readable_after_release) {
+TEST(MappedFile, reads_what_lies_at_an_offset) {
     const TemporaryFile temporary(pages());
     const Result<MappedFile> file = MappedFile::open(temporary.path());
     ASSERT_TRUE(file);
-    ASSERT_EQ(text_of(*file), pages());
-    file->release(0, file->bytes().size());
-    EXPECT_EQ(text_of(*file), pages());
+    std::string piece(5000, ' ');
+    ASSERT_TRUE(file->read(4000, std::as_writable_bytes(std::span(piece))));
+    EXPECT_EQ(piece, pages().substr(4000, 5000));
 }
 
-TEST(MappedFile, ignores_a_release_beyond_its_end) {
+TEST(MappedFile, a_file_that_is_cut_while_it_is_read_is_an_error_that_says_where) {
     const TemporaryFile temporary(pages());
     const Result<MappedFile> file = MappedFile::open(temporary.path());
     ASSERT_TRUE(file);
-    file->release(0, 1ull << 40);
-    file->release(1ull << 40, 1ull << 40);
-    file->release(UINT64_MAX - 10, 100);
-    EXPECT_EQ(text_of(*file), pages());
+    std::filesystem::resize_file(temporary.path(), 5000);
+    std::string piece(5000, ' ');
+    const Result<void> cut = file->read(4000, std::as_writable_bytes(std::span(piece)));
+    ASSERT_FALSE(cut);
+    EXPECT_EQ(cut.error().kind, ErrorKind::file);
+    EXPECT_NE(cut.error().message.find("was cut while it was read at byte 5000"),
+              std::string::npos);
 }
 
 TEST(MappedFile, moves_without_moving_its_bytes) {

@@ -78,12 +78,13 @@ Result<int> check_model_file(const std::string& path, ErrorFormat format) {
     KVIK_TRY_VOID(check_model(source, path));
     KVIK_TRY_VOID(check_words(std::move(source.words), path));
     KVIK_TRY(const auto pool, ThreadPool::create(usable_cores()));
-    TensorCheck check;
+    Result<TensorCheck> read;
     {
         LoadBar bar;
-        check = check_tensors(*source.tensors, *pool,
-                              [&](uint64_t done, uint64_t total) { bar.update(done, total); });
+        read = check_tensors(*source.tensors, *pool,
+                             [&](uint64_t done, uint64_t total) { bar.update(done, total); });
     }
+    KVIK_TRY(const TensorCheck check, std::move(read));
     KVIK_TRY_VOID(put(format == ErrorFormat::json ? as_json(check, path) : as_text(check, path)));
     return check.damaged.empty() ? 0 : static_cast<int>(ErrorKind::file);
 }

@@ -6,6 +6,8 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <mutex>
+#include <optional>
 
 #include "base/digest.h"
 #include "tensor/dtype.h"
@@ -39,17 +41,17 @@ std::vector<Slice> slices_of(const TensorFile& file) {
     return slices;
 }
 
-void read_slice(const TensorFile& file, Slice& slice) {
-    const TensorView view = file.view(*slice.entry);
-    const DTypeInfo& info = dtype_info(view.dtype);
-    const uint64_t begin = slice.first_group * info.group_bytes;
-    const uint64_t n_bytes = slice.n_groups * info.group_bytes;
-    slice.hash = xxh3_128_hex(view.bytes.subspan(begin, n_bytes));
+Result<void> read_slice(const TensorFile& file, Slice& slice, std::vector<std::byte>& bytes) {
+    const DTypeInfo& info = dtype_info(slice.entry->dtype);
+    bytes.resize(slice.n_groups * info.group_bytes);
+    KVIK_TRY_VOID(file.read(*slice.entry, slice.first_group * info.group_bytes, bytes));
+    slice.hash = xxh3_128_hex(bytes);
+    const auto* groups = reinterpret_cast<const uint8_t*>(bytes.data());
     std::array<float, 4096> values;
     const uint64_t most = values.size() / info.group_size;
     for (uint64_t done = 0; done < slice.n_groups; done += most) {
         const uint64_t n = std::min(most, slice.n_groups - done);
-        info.decode(view.data() + begin + done * info.group_bytes, n, values.data());
+        info.decode(groups + done * info.group_bytes, n, values.data());
         for (uint64_t i = 0; i < n * info.group_size; ++i) {
             if (values[i] != 0) slice.is_zero = false;
             if (std::isfinite(values[i])) continue;
@@ -57,7 +59,7 @@ void read_slice(const TensorFile& file, Slice& slice) {
                 slice.first_index = (slice.first_group + done) * info.group_size + i;
         }
     }
-    file.release(*slice.entry, begin, n_bytes);
+    return {};
 }
 
 std::string heading_of(const TensorEntry& entry) {
@@ -69,21 +71,31 @@ std::string heading_of(const TensorEntry& entry) {
 
 }  // namespace
 
-TensorCheck check_tensors(const TensorFile& file, ThreadPool& pool,
-                          const std::function<void(uint64_t, uint64_t)>& progress) {
+Result<TensorCheck> check_tensors(const TensorFile& file, ThreadPool& pool,
+                                  const std::function<void(uint64_t, uint64_t)>& progress) {
     std::vector<Slice> slices = slices_of(file);
     TensorCheck check;
     check.n_tensors = file.tensors().size();
     for (const TensorEntry& entry : file.tensors()) check.n_bytes += entry.n_bytes;
     std::atomic<size_t> next{0};
     std::atomic<uint64_t> done_bytes{0};
+    std::mutex mutex;
+    std::optional<Error> error;
     pool.run([&](Worker worker) {
+        std::vector<std::byte> bytes;
         for (size_t i = next.fetch_add(1); i < slices.size(); i = next.fetch_add(1)) {
-            read_slice(file, slices[i]);
-            done_bytes += slices[i].n_groups * dtype_info(slices[i].entry->dtype).group_bytes;
+            const Result<void> read = read_slice(file, slices[i], bytes);
+            if (!read) {
+                const std::lock_guard lock(mutex);
+                if (!error) error = read.error();
+                next = slices.size();
+                return;
+            }
+            done_bytes += bytes.size();
             if (worker.index() == 0 && progress) progress(done_bytes, check.n_bytes);
         }
     });
+    if (error) return tl::unexpected<Error>(*std::move(error));
     Sha256 digest;
     const auto feed = [&](const std::string& text) {
         digest.update(std::as_bytes(std::span(text)));

@@ -15,7 +15,7 @@ TensorCheck checked(const GgufWriter& writer, uint32_t n_threads = 2) {
     const auto file = GgufFile::from_bytes(bytes, "made up");
     EXPECT_TRUE(file) << file.error().message;
     ThreadPool pool(n_threads);
-    return check_tensors(*file, pool, nullptr);
+    return *check_tensors(*file, pool, nullptr);
 }
 
 TEST(CheckTensors, finds_nothing_in_numbers_of_every_type) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <cstring>
 
 #include "base/check.h"
 #include "formats/gguf_tensor_info.h"
@@ -100,10 +101,13 @@ TensorView GgufFile::view(const TensorEntry& entry) const {
     return {entry.dtype, entry.shape, bytes_.subspan(entry.offset, entry.n_bytes)};
 }
 
-void GgufFile::release(const TensorEntry& entry, uint64_t begin, uint64_t n_bytes) const {
-    KVIK_CHECK(begin <= entry.n_bytes && n_bytes <= entry.n_bytes - begin,
-               "only bytes of the entry are released");
-    if (mapping_) mapping_->release(entry.offset + begin, n_bytes);
+Result<void> GgufFile::read(const TensorEntry& entry, uint64_t begin,
+                            std::span<std::byte> to) const {
+    KVIK_CHECK(begin <= entry.n_bytes && to.size() <= entry.n_bytes - begin,
+               "only bytes of the entry are read");
+    if (mapping_) return mapping_->read(entry.offset + begin, to);
+    std::memcpy(to.data(), view(entry).bytes.data() + begin, to.size());
+    return {};
 }
 
 const TensorEntry* GgufFile::find(std::string_view name) const {

@@ -37,7 +37,8 @@ class GgufFile final : public TensorFile {
 
     std::span<const TensorEntry> tensors() const override { return tensors_; }
     TensorView view(const TensorEntry& entry) const override;
-    void release(const TensorEntry& entry, uint64_t begin, uint64_t n_bytes) const override;
+    Result<void> read(const TensorEntry& entry, uint64_t begin,
+                      std::span<std::byte> to) const override;
     const TensorEntry* find(std::string_view name) const override;
 
   private:

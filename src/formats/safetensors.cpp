@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 
@@ -209,11 +210,14 @@ TensorView SafetensorsFile::view(const TensorEntry& entry) const {
             shard_of(entry).shard.bytes.subspan(entry.offset, entry.n_bytes)};
 }
 
-void SafetensorsFile::release(const TensorEntry& entry, uint64_t begin, uint64_t n_bytes) const {
-    KVIK_CHECK(begin <= entry.n_bytes && n_bytes <= entry.n_bytes - begin,
-               "only bytes of the entry are released");
+Result<void> SafetensorsFile::read(const TensorEntry& entry, uint64_t begin,
+                                   std::span<std::byte> to) const {
+    KVIK_CHECK(begin <= entry.n_bytes && to.size() <= entry.n_bytes - begin,
+               "only bytes of the entry are read");
     const Mapped& mapped = shard_of(entry);
-    if (mapped.mapping) mapped.mapping->release(entry.offset + begin, n_bytes);
+    if (mapped.mapping) return mapped.mapping->read(entry.offset + begin, to);
+    std::memcpy(to.data(), view(entry).bytes.data() + begin, to.size());
+    return {};
 }
 
 const TensorEntry* SafetensorsFile::find(std::string_view name) const {

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "tensor/view.h"
 
 namespace kvik {
@@ -37,8 +38,10 @@ class TensorFile {
     virtual ~TensorFile() = default;
     virtual std::span<const TensorEntry> tensors() const = 0;
     virtual TensorView view(const TensorEntry& entry) const = 0;
-    // Gives the pages of bytes [begin, begin + n) of the entry back to the kernel after use.
-    virtual void release(const TensorEntry& entry, uint64_t begin, uint64_t n_bytes) const = 0;
+    // Copies bytes [begin, begin + to.size()) of the entry. The way to read weights: a file that is
+    // cut meanwhile is an error, where a view of it would end the process.
+    virtual Result<void> read(const TensorEntry& entry, uint64_t begin,
+                              std::span<std::byte> to) const = 0;
     virtual const TensorEntry* find(std::string_view name) const = 0;  // null: not there
     // Ascending by name: for whoever misses a tensor, or must know all that a file holds.
     virtual std::span<const SkippedTensor> skipped() const { return {}; }

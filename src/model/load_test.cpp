@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "testing/model_rig.h"
 
 namespace kvik::testing {
@@ -17,6 +19,17 @@ TEST(Load, a_tensor_that_nothing_reads_is_refused_by_name) {
     ASSERT_FALSE(loaded.has_value());
     EXPECT_EQ(loaded.error().kind, ErrorKind::unsupported);
     EXPECT_NE(loaded.error().message.find("'blk.0.attn_q.lora_a' [64]"), std::string::npos);
+}
+
+TEST(Load, a_file_that_is_cut_while_it_loads_is_an_error) {
+    const TemporaryFile file(tiny_llama({}));
+    ThreadPool pool(1);
+    const auto cut = [&](uint64_t, uint64_t) { std::filesystem::resize_file(file.path, 4096); };
+    const auto loaded = load_model({file.path, &kScalarKernels, Act::int8, &pool, cut});
+    ASSERT_FALSE(loaded.has_value());
+    EXPECT_EQ(loaded.error().kind, ErrorKind::file);
+    EXPECT_NE(loaded.error().message.find("was cut while it was read"), std::string::npos)
+        << loaded.error().message;
 }
 
 TEST(Load, a_missing_or_misshapen_tensor_is_named_with_the_shape_that_is_needed) {

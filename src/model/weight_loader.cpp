@@ -6,6 +6,8 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <unordered_set>
 
@@ -171,57 +173,95 @@ Result<std::vector<Job>> make_jobs(const TensorFile& file, const std::string& fi
     return jobs;
 }
 
-std::string pack_vector(const TensorView& view, const Job& job, std::byte* arena) {
+// What a slice is read into; one a worker.
+using Buffer = std::vector<std::byte>;
+
+Result<void> read_bytes(const TensorFile& file, const TensorEntry& entry, uint64_t begin,
+                        uint64_t n_bytes, Buffer& buffer) {
+    buffer.resize(n_bytes);
+    return file.read(entry, begin, buffer);
+}
+
+Result<void> pack_vector(const TensorFile& file, const Job& job, std::byte* arena, Buffer& buffer) {
+    const DType dtype = job.entry->dtype;
+    KVIK_TRY_VOID(read_bytes(file, *job.entry, dtype_bytes(dtype, job.part.first),
+                             dtype_bytes(dtype, job.n), buffer));
     auto* to = reinterpret_cast<float*>(arena + job.at);
-    const uint64_t from = dtype_bytes(view.dtype, job.part.first);
-    const uint64_t n_bytes = dtype_bytes(view.dtype, job.n);
-    dtype_info(view.dtype).decode(view.data() + from, job.n, to);
+    dtype_info(dtype).decode(reinterpret_cast<const uint8_t*>(buffer.data()), job.n, to);
     if (job.offset == Offset::one)
         for (uint32_t i = 0; i < job.n; ++i) to[i] += 1.0f;
-    return xxh3_128_hex(view.bytes.subspan(from, n_bytes));
+    return {};
 }
 
 // Outputs of a turned matrix as rows: [n_rows][n_in].
-std::vector<uint8_t> turned_rows(const TensorView& view, uint64_t first, uint32_t n_rows,
-                                 uint32_t n_in) {
-    const uint32_t size = dtype_info(view.dtype).group_bytes;
-    const uint64_t n_out = view.shape.dims[1];
-    std::vector<uint8_t> rows(uint64_t{n_rows} * n_in * size);
-    for (uint32_t i = 0; i < n_in; ++i)
-        for (uint32_t r = 0; r < n_rows; ++r)
-            std::memcpy(rows.data() + (uint64_t{r} * n_in + i) * size,
-                        view.data() + (i * n_out + first + r) * size, size);
-    return rows;
+Result<void> read_turned(const TensorFile& file, const Job& job, uint32_t first, uint32_t n_rows,
+                         Buffer& buffer) {
+    const uint32_t size = dtype_info(job.entry->dtype).group_bytes;
+    const uint64_t n_out = job.entry->shape.dims[1], n_in = job.matrix->n_cols;
+    buffer.resize(n_rows * n_in * size);
+    Buffer column(uint64_t{n_rows} * size);
+    for (uint64_t i = 0; i < n_in; ++i) {
+        KVIK_TRY_VOID(file.read(*job.entry, (i * n_out + job.part.first + first) * size, column));
+        for (uint64_t r = 0; r < n_rows; ++r)
+            std::memcpy(buffer.data() + (r * n_in + i) * size, column.data() + r * size, size);
+    }
+    return {};
 }
 
-// Hashes, packs and releases one slice; returns the bytes read.
-uint64_t pack_slice(const TensorFile& file, const Job& job, uint32_t slice, std::byte* arena,
-                    std::string& hash) {
-    const TensorView view = file.view(*job.entry);
-    if (job.vector) {
-        hash = pack_vector(view, job, arena);
-        return dtype_bytes(view.dtype, job.n);
-    }
+// Reads and packs one slice; its bytes are left in the buffer.
+Result<void> pack_slice(const TensorFile& file, const Job& job, uint32_t slice, std::byte* arena,
+                        Buffer& buffer) {
+    if (job.vector) return pack_vector(file, job, arena, buffer);
     const PackedMatrix& matrix = *job.matrix;
     const uint32_t tile = slice * job.tiles_per_slice;
     const uint32_t n_tiles = std::min(job.tiles_per_slice, matrix.n_tiles() - tile);
     const uint32_t first = tile * kTileRows;
     const uint32_t n_rows = std::min(n_tiles * kTileRows, matrix.n_rows - first);
-    const uint64_t row_bytes = dtype_bytes(view.dtype, matrix.n_cols);
-    auto* to = reinterpret_cast<uint8_t*>(arena + job.at + tile * matrix.tile_bytes());
     if (job.part.storage == Storage::columns) {
-        const std::vector<uint8_t> rows =
-            turned_rows(view, uint64_t{job.part.first} + first, n_rows, matrix.n_cols);
-        hash = xxh3_128_hex(std::as_bytes(std::span(rows)));
-        pack_tiles(matrix.type, rows.data(), n_rows, matrix.n_cols, 0, n_tiles, to);
-        return rows.size();
+        KVIK_TRY_VOID(read_turned(file, job, first, n_rows, buffer));
+    } else {
+        const uint64_t row_bytes = dtype_bytes(job.entry->dtype, matrix.n_cols);
+        KVIK_TRY_VOID(read_bytes(file, *job.entry, (uint64_t{job.part.first} + first) * row_bytes,
+                                 n_rows * row_bytes, buffer));
     }
-    const uint64_t begin = (uint64_t{job.part.first} + first) * row_bytes;
-    const uint64_t n_bytes = n_rows * row_bytes;
-    hash = xxh3_128_hex(view.bytes.subspan(begin, n_bytes));
-    pack_tiles(matrix.type, view.data() + begin, n_rows, matrix.n_cols, 0, n_tiles, to);
-    file.release(*job.entry, begin, n_bytes);
-    return n_bytes;
+    pack_tiles(matrix.type, reinterpret_cast<const uint8_t*>(buffer.data()), n_rows, matrix.n_cols,
+               0, n_tiles, reinterpret_cast<uint8_t*>(arena + job.at + tile * matrix.tile_bytes()));
+    return {};
+}
+
+struct Slice {
+    const Job* job;
+    uint32_t index;
+    std::string hash = {};
+};
+
+// All slices on all threads; the first error stops them.
+Result<void> pack_slices(const TensorFile& file, std::vector<Slice>& slices, uint64_t n_bytes,
+                         std::byte* arena, ThreadPool& pool,
+                         const std::function<void(uint64_t, uint64_t)>& progress) {
+    std::atomic<size_t> next{0};
+    std::atomic<uint64_t> done{0};
+    std::mutex mutex;
+    std::optional<Error> error;
+    pool.run([&](Worker worker) {
+        Buffer buffer;
+        for (size_t i = next.fetch_add(1); i < slices.size(); i = next.fetch_add(1)) {
+            Slice& slice = slices[i];
+            const Result<void> packed = pack_slice(file, *slice.job, slice.index, arena, buffer);
+            if (!packed) {
+                const std::lock_guard lock(mutex);
+                if (!error) error = packed.error();
+                next = slices.size();
+                return;
+            }
+            slice.hash = xxh3_128_hex(buffer);
+            done += buffer.size();
+            if (worker.index() == 0 && progress) progress(done, n_bytes);
+        }
+    });
+    if (error) return tl::unexpected<Error>(*std::move(error));
+    if (progress) progress(n_bytes, n_bytes);
+    return {};
 }
 
 }  // namespace
@@ -246,28 +286,14 @@ Result<PackedWeights> pack_weights(const TensorFile& file, const std::string& fi
     std::byte* arena = weights.arena.data();
 
     uint64_t total = 0;
-    struct Slice {
-        const Job* job;
-        uint32_t index;
-        std::string hash;
-    };
     std::vector<Slice> slices;
     for (const Job& job : jobs) {
         const uint64_t n = job.matrix ? uint64_t{job.matrix->n_rows} * job.matrix->n_cols : job.n;
         total += dtype_bytes(job.entry->dtype, n);
         packed.n_parameters += n;
-        for (uint32_t i = 0; i < job.n_slices; ++i) slices.push_back({&job, i, {}});
+        for (uint32_t i = 0; i < job.n_slices; ++i) slices.push_back({&job, i});
     }
-    std::atomic<size_t> next{0};
-    std::atomic<uint64_t> done{0};
-    pool.run([&](Worker worker) {
-        for (size_t i = next.fetch_add(1); i < slices.size(); i = next.fetch_add(1)) {
-            Slice& slice = slices[i];
-            done += pack_slice(file, *slice.job, slice.index, arena, slice.hash);
-            if (worker.index() == 0 && progress) progress(done, total);
-        }
-    });
-    if (progress) progress(total, total);
+    KVIK_TRY_VOID(pack_slices(file, slices, total, arena, pool, progress));
 
     Sha256 digest;
     const auto feed = [&](const std::string& text) {

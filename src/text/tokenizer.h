@@ -112,10 +112,11 @@ class Tokenizer {
     // As recognised, but not inside the untrusted ranges. Splits (pre-tokens, merges) do not see
     // the ranges' borders: the ids equal encode(text, recognised) when no special stands in them.
     virtual std::vector<TokenId> encode(const MarkedText& text) const = 0;
-    // The bytes of one token: a control token is its own name, a byte token is that byte. Ids from
-    // outside are compared with n_tokens() first: an id past it breaks a law.
+    // The bytes of one token: a control token is its own name, a byte token is that byte. An id that
+    // no token has is empty: a model may have more rows of its embedding than tokens.
     virtual std::string_view piece(TokenId id) const = 0;
-    virtual bool is_control(TokenId id) const = 0;  // or the unknown token: no part of an answer
+    // No part of an answer: a control token, the unknown token, an id that no token has.
+    virtual bool is_control(TokenId id) const = 0;
     // The special of exactly this spelling, or else the token of exactly these bytes.
     virtual std::optional<TokenId> find(std::string_view special) const = 0;
     virtual std::optional<TokenId> bos() const = 0;

@@ -219,16 +219,16 @@ uint32_t VocabTokenizer::n_tokens() const {
     return vocab_.pieces.n_tokens();
 }
 
+bool VocabTokenizer::has_token(TokenId id) const {
+    return id >= 0 && static_cast<uint32_t>(id) < n_tokens();
+}
+
 std::string_view VocabTokenizer::piece(TokenId id) const {
-    KVIK_CHECK(id >= 0 && static_cast<uint32_t>(id) < n_tokens(),
-               "a token id is in the vocabulary");
-    return vocab_.pieces.piece(id);
+    return has_token(id) ? vocab_.pieces.piece(id) : std::string_view();
 }
 
 bool VocabTokenizer::is_control(TokenId id) const {
-    KVIK_CHECK(id >= 0 && static_cast<uint32_t>(id) < n_tokens(),
-               "a token id is in the vocabulary");
-    return is_control_type(vocab_.types[static_cast<size_t>(id)]);
+    return !has_token(id) || is_control_type(vocab_.types[static_cast<size_t>(id)]);
 }
 
 std::optional<TokenId> VocabTokenizer::find(std::string_view special) const {

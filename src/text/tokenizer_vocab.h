@@ -94,6 +94,7 @@ class VocabTokenizer : public Tokenizer {
     const Vocab& vocab() const { return vocab_; }
 
   private:
+    bool has_token(TokenId id) const;
     std::vector<TokenId> encode_parts(std::string_view text, Specials specials,
                                       std::span<const ByteRange> untrusted) const;
     void encode_stretch(std::string_view text, Place place, std::vector<TokenId>& ids) const;

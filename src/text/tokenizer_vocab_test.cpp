@@ -152,6 +152,17 @@ TEST(Tokenizer, replaces_what_is_not_utf8_when_it_decodes) {
               "b<|end|>\xEF\xBF\xBD");
 }
 
+// Qwen's embedding has some hundred rows more than there are tokens; a hot sampler can pick one.
+TEST(Tokenizer, has_no_text_for_an_id_that_no_token_has) {
+    const auto tokenizer = testing::tokenizer_of(testing::tiny_bpe_spec());
+    const auto past = static_cast<TokenId>(tokenizer->n_tokens());
+    for (const TokenId id : {past, past + 1000, TokenId{-1}}) {
+        EXPECT_EQ(tokenizer->piece(id), "");
+        EXPECT_TRUE(tokenizer->is_control(id));
+    }
+    EXPECT_EQ(tokenizer->decode(Ids{'a', past, 'b'}), "ab");
+}
+
 TEST(Tokenizer, knows_the_ids_of_note) {
     for (TokenizerSpec spec : both_kinds()) {
         spec.eot = testing::kEnd;

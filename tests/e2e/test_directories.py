@@ -80,6 +80,28 @@ class Directory(unittest.TestCase):
         self.assertEqual(done.returncode, 6, done.stderr)
         self.assertIn("tokenizer", done.stderr)
 
+    def write_tokenizer(self, n_more):
+        """Byte-level BPE of 26 letters and n_more other characters, each a token."""
+        characters = [chr(ord("a") + i) for i in range(26)] + [chr(0x3b1 + i) for i in range(n_more)]
+        (self.path / "tokenizer.json").write_text(json.dumps({
+            "added_tokens": [], "normalizer": None, "post_processor": None,
+            "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True},
+            "decoder": {"type": "ByteLevel"},
+            "model": {"type": "BPE", "merges": [],
+                      "vocab": {c: i for i, c in enumerate(characters)}}}))
+
+    def test_rows_of_the_embedding_without_a_token_have_no_text(self):
+        self.write_tokenizer(0)
+        self.assertEqual(json.loads(kvik("tokenize", self.path, "--jsonl", stdin='"abz"\n')),
+                         [0, 1, 25])
+        got = kvik_json("run", self.path, "ab", "--raw", "-n", 40, "--temp", 5, "--min-p", 0)
+        self.assertTrue(any(i >= 26 for i in got["ids"]), got["ids"])
+        self.assertEqual(len(got["text"]), sum(i < 26 for i in got["ids"]))
+
+    def test_tokens_without_a_row_of_the_embedding_are_refused(self):
+        self.write_tokenizer(VOCAB - 26 + 1)
+        self.assert_refused(3, "tokenizer.json has 51 tokens, vocab_size of config.json is 50")
+
     def test_shards_and_one_file_are_the_same_model(self):
         whole = self.score()
         named = tensors()
