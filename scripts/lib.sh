@@ -33,7 +33,9 @@ quietly() {
 build() {
     local preset=$1 started=$SECONDS
     shift
-    say "building $* (build/$preset)"
+    local first=
+    [ -e "$kvik_root/build/$preset/build.ninja" ] || first=", minutes the first time"
+    say "building $* (build/$preset)$first"
     (cd "$kvik_root" &&
         quietly "configure-$preset" cmake --preset "$preset" &&
         quietly "build-$preset" cmake --build --preset "$preset" --target "$@") || return 1
