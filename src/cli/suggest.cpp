@@ -26,9 +26,24 @@ uint32_t edit_distance(std::string_view a, std::string_view b) {
     return rows[a.size() % 3][b.size()];
 }
 
+static ptrdiff_t n_letters(std::string_view word) {
+    return std::count_if(word.begin(), word.end(), [](char c) { return c != '-' && c != '/'; });
+}
+
+// --temp for --temperature, --system for --sys: the shorter of the two has three letters at least.
+static std::optional<std::string> prefix_of(std::string_view word,
+                                            std::span<const std::string> known) {
+    for (const std::string& candidate : known) {
+        const std::string_view other = candidate;
+        const std::string_view shorter = word.size() < other.size() ? word : other;
+        const std::string_view longer = word.size() < other.size() ? other : word;
+        if (longer.starts_with(shorter) && n_letters(shorter) >= 3) return candidate;
+    }
+    return std::nullopt;
+}
+
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> known) {
-    const auto letters = std::count_if(word.begin(), word.end(), [](char c) { return c != '-'; });
-    const uint32_t most = std::max<uint32_t>(1, static_cast<uint32_t>(letters) / 3);
+    const uint32_t most = std::max<uint32_t>(1, static_cast<uint32_t>(n_letters(word)) / 3);
     uint32_t best = most + 1;
     std::optional<std::string> found;
     for (const std::string& candidate : known) {
@@ -37,7 +52,7 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
         best = distance;
         found = candidate;
     }
-    return found;
+    return found ? found : prefix_of(word, known);
 }
 
 }  // namespace kvik::cli

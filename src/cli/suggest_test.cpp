@@ -41,6 +41,13 @@ TEST(Suggest, names_the_flag_that_was_meant) {
     EXPECT_EQ(nearest("--topk", kKnown), "--top-k");
 }
 
+TEST(Suggest, names_a_flag_that_begins_the_word_or_goes_on_from_it) {
+    EXPECT_EQ(nearest("--temperature", kKnown), "--temp");
+    EXPECT_EQ(nearest("--thr", kKnown), "--threads");
+    EXPECT_EQ(nearest("-nothing", kKnown), std::nullopt) << "-n has one letter";
+    EXPECT_EQ(nearest("", kKnown), std::nullopt);
+}
+
 TEST(Suggest, is_silent_when_nothing_is_near) {
     EXPECT_EQ(nearest("--frobnicate", kKnown), std::nullopt);
     EXPECT_EQ(nearest("--text", kKnown), std::nullopt) << "two edits away, but four letters long";
