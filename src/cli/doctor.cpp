@@ -98,7 +98,7 @@ Result<int> doctor(const Call& call) {
     Diagnosis diagnosis;
     KVIK_TRY(const Parsed parsed, parse(flags, call, choice, diagnosis.files));
     if (parsed == Parsed::help) {
-        KVIK_TRY_VOID(put(flags.help()));
+        KVIK_TRY_VOID(flags.show_help());
         return 0;
     }
     KVIK_TRY(diagnosis.choices, make_choices(engine));

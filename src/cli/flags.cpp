@@ -1,11 +1,13 @@
 #include "cli/flags.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 
 #include "cli/suggest.h"
+#include "cli/terminal.h"
 
 namespace kvik::cli {
 namespace {
@@ -13,6 +15,8 @@ namespace {
 // Named in the documentation for later: an answer better than "did you mean".
 constexpr std::array<std::string_view, 6> kLater = {"--k",     "--verify",    "--n",
                                                     "--beams", "--cache-dir", "--evict"};
+
+constexpr uint32_t kLeastHelpColumns = 24;  // beside the names of flags
 
 tl::unexpected<Error> at(std::string_view where, Error error) {
     error.message = fmt::format("{}: {}", where, error.message);
@@ -108,10 +112,18 @@ Error Flags::unknown(std::string_view name) const {
     return {ErrorKind::usage, fmt::format("{} has no flag {}: {}", verb_, name, hint)};
 }
 
+// Where a surplus argument may belong.
+std::string Flags::misplaced() const {
+    if (positionals_.size() > 1) return "(quote a text of several words)";
+    if (find("--text") != nullptr) return "(a text goes after --text)";
+    if (find("--file") != nullptr) return "(a text goes in a file, --file F, or to --file -)";
+    return fmt::format("(see kvik {} --help)", verb_);
+}
+
 Result<void> Flags::place(std::string_view text, size_t index) const {
     if (index >= positionals_.size())
         return fail(ErrorKind::usage,
-                    fmt::format("unexpected argument '{}' (quote a text of several words)", text));
+                    fmt::format("unexpected argument '{}' {}", text, misplaced()));
     auto set = positionals_[index].set(text);
     if (!set) return at(positionals_[index].name, std::move(set).error());
     return {};
@@ -215,18 +227,25 @@ VerbKeys Flags::keys() const {
     return keys;
 }
 
-std::string Flags::help() const {
+Result<void> Flags::show_help() const {
+    return put(is_terminal(STDOUT_FILENO) ? help(columns_of(STDOUT_FILENO)) : help());
+}
+
+std::string Flags::help(uint32_t n_columns) const {
     std::string text = fmt::format("kvik {}", verb_);
     size_t width = 0;
     for (const Positional& p : positionals_) {
         text += p.presence == Presence::required ? " " + p.name : fmt::format(" [{}]", p.name);
         width = std::max(width, p.name.size());
     }
-    text += fmt::format(" [flags]\n{}\n\n", summary_);
+    text += fmt::format(" [flags]\n{}\n{}", summary_, positionals_.empty() ? "" : "\n");
     for (const Entry& entry : entries_) width = std::max(width, left_column(entry.flag).size());
     const auto line = [&](std::string_view left, std::string_view right) {
         for (const std::string_view part : split(right, '\n')) {
-            text += fmt::format("  {:<{}}  {}\n", left, width, part);
+            const auto indent = static_cast<uint32_t>(width + 4);
+            text += wrapped(fmt::format("  {:<{}}  {}", left, width, part),
+                            std::max(n_columns, indent + kLeastHelpColumns), indent) +
+                    "\n";
             left = {};
         }
     };

@@ -62,7 +62,8 @@ class Flags {
 
     Result<Parsed> parse(std::span<const std::string> args, const Environment& environment,
                          const ReadSettings& read_settings = nullptr) const;
-    std::string help() const;
+    std::string help(uint32_t n_columns = UINT32_MAX) const;
+    Result<void> show_help() const;  // on stdout, to fit the terminal if it is one
     VerbKeys keys() const;
 
   private:
@@ -74,6 +75,7 @@ class Flags {
     const Flag* find(std::string_view name) const;
     Error unknown(std::string_view name) const;
     Result<void> place(std::string_view text, size_t index) const;
+    std::string misplaced() const;
     Result<size_t> take_flag(std::span<const std::string> args, size_t i, Given& given) const;
     Result<void> read_environment(const Environment& environment, Given& given) const;
     Result<void> take_settings(const Settings& settings, const Given& given) const;

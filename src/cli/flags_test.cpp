@@ -133,6 +133,12 @@ TEST(Flags, missing_and_surplus_arguments_are_named) {
     EXPECT_EQ(Verb().refusal({}), "MODEL is missing: see kvik run --help");
     EXPECT_EQ(Verb().refusal({"m", "what", "is"}),
               "unexpected argument 'is' (quote a text of several words)");
+    Flags flags("tokenize", "ids of a text");
+    std::string text;
+    flags.add({.name = "--text", .value = "TEXT", .help = "this text", .set = into(text)});
+    const std::vector<std::string> args = {"hello"};
+    const auto refused = flags.parse(args, [](const std::string&) { return std::nullopt; });
+    EXPECT_EQ(refused.error().message, "unexpected argument 'hello' (a text goes after --text)");
 }
 
 TEST(Flags, an_argument_beats_the_environment) {
@@ -250,6 +256,16 @@ TEST(Flags, help_is_asked_for_anywhere_and_shows_every_flag) {
     for (const char* part : {"kvik run MODEL [PROMPT] [flags]", "--json", "--top-k K", "--stop S",
                              "threads [KVIK_THREADS]"})
         EXPECT_NE(help.find(part), std::string::npos) << part << " in\n" << help;
+}
+
+TEST(Flags, help_fits_the_columns_there_are) {
+    Verb verb;
+    const std::string help = verb.table().help(44);
+    for (const std::string_view line : split(help, '\n')) EXPECT_LE(line.size(), 44u) << help;
+    std::string words = help, all = verb.table().help();
+    for (std::string* text : {&words, &all})
+        std::erase_if(*text, [](char c) { return c == ' ' || c == '\n'; });
+    EXPECT_EQ(words, all);
 }
 
 }  // namespace

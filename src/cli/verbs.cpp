@@ -1,7 +1,5 @@
 #include "cli/verbs.h"
 
-#include "cli/terminal.h"
-
 namespace kvik::cli {
 
 void add_config_flags(Flags& flags, ConfigChoice& choice) {
@@ -29,7 +27,7 @@ Result<std::optional<int>> begin(const Flags& flags, const Call& call) {
     };
     KVIK_TRY(const Parsed parsed, all.parse(call.args, call.environment, read));
     if (parsed == Parsed::ready) return std::nullopt;
-    KVIK_TRY_VOID(put(all.help()));
+    KVIK_TRY_VOID(all.show_help());
     return 0;
 }
 
