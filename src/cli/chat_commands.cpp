@@ -41,7 +41,8 @@ std::span<const ChatLoop::Command> ChatLoop::commands() {
     static constexpr Command kCommands[] = {
         {"/regen", "", "another answer to the last message, from another seed", &L::regenerate},
         {"/undo", "[N]", "take the last exchange back, or the last N", &L::undo},
-        {"/edit", "[N] [TEXT]", "change the last message, or the N-th", &L::edit},
+        {"/edit", "[N] [TEXT]", "change the last message, or the N-th, and drop what follows",
+         &L::edit},
         {"/list", "", "the conversation, its messages numbered", &L::list},
         {"/fork", "[NAME]", "go on in a copy of the conversation", &L::fork},
         {"/branch", "[NAME]", "go to another copy; - goes back; alone it lists them", &L::branch},
@@ -75,15 +76,16 @@ ChatLoop::Done ChatLoop::obey(std::string_view name, const std::string& rest) {
     std::vector<std::string> names;
     for (const Command& command : commands()) names.emplace_back(command.name);
     const auto meant = nearest(name, names);
-    return fail(ErrorKind::usage,
-                fmt::format("{} is no command: {} (a message begins with two slashes)", name,
-                            meant ? fmt::format("did you mean {}?", *meant) : "/help lists them"));
+    return fail(
+        ErrorKind::usage,
+        fmt::format("{} is no command: {} (a message that begins with / is written with //)", name,
+                    meant ? fmt::format("did you mean {}?", *meant) : "/help lists them"));
 }
 
 ChatLoop::Done ChatLoop::regenerate(const std::string&) {
     ++n_regenerated_;
     if (settings_.sampling.temperature == 0) {
-        say("temp is 0: it will be the same answer; /set temp 0.7 makes it another");
+        say("temp is 0, another seed changes nothing: /set temp 0.7 for another answer");
     } else if (find_message(session().messages(), 0)) {
         say(fmt::format("seed {}", settings_.sampling.seed + n_regenerated_));
     }
@@ -147,7 +149,8 @@ ChatLoop::Done ChatLoop::branch(const std::string& rest) {
     KVIK_TRY_VOID(branches_.go(rest));
     n_regenerated_ = 0;
     const auto& messages = session().messages();
-    say(fmt::format("on {} now, {} messages", branches_.current().name, messages.size()));
+    say(fmt::format("on {} now, {}", branches_.current().name,
+                    counted(messages.size(), "message")));
     if (const auto last = find_message(messages, 0))
         say(fmt::format("last: {}", as_quote(messages[*last].content)));
     return Next::go_on;
@@ -192,7 +195,7 @@ ChatLoop::Done ChatLoop::save(const std::string& rest) {
     const SavedChat chat{
         .model = engine_.model().name, .messages = session().messages(), .settings = settings_};
     KVIK_TRY_VOID(replace_file(expanded(rest), to_json(chat)));
-    say(fmt::format("saved {} messages to {}", chat.messages.size(), printable(rest)));
+    say(fmt::format("saved {} to {}", counted(chat.messages.size(), "message"), printable(rest)));
     return Next::go_on;
 }
 
@@ -204,7 +207,8 @@ ChatLoop::Done ChatLoop::load(const std::string& rest) {
     n_regenerated_ = 0;
     const size_t n_messages = chat.messages.size();
     session().restore(std::move(chat.messages));
-    say(fmt::format("loaded {} messages from {}; /list shows them", n_messages, printable(rest)));
+    say(fmt::format("loaded {} from {}; /list shows them", counted(n_messages, "message"),
+                    printable(rest)));
     if (!chat.model.empty() && chat.model != engine_.model().name)
         say(fmt::format("another model said this: {}", printable(chat.model)));
     return Next::go_on;
@@ -213,6 +217,7 @@ ChatLoop::Done ChatLoop::load(const std::string& rest) {
 ChatLoop::Done ChatLoop::clear(const std::string&) {
     session().clear();
     n_regenerated_ = 0;
+    say(session().messages().empty() ? "forgotten" : "forgotten; the system message stays");
     return Next::go_on;
 }
 

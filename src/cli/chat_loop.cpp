@@ -15,8 +15,6 @@ namespace {
 
 constexpr const char* kPrompt = ">>> ";
 constexpr const char* kMorePrompt = "... ";
-constexpr const char* kWaysOut =
-    "/undo takes the last exchange back, /clear starts over, --ctx N makes more room";
 
 // The answer, as a terminal may see it: it is a model's text, which anything can be in.
 Result<void> show_answer(std::string_view text) {
@@ -80,7 +78,9 @@ void ChatLoop::greet() {
     say("/help lists the commands, Ctrl-D leaves");
     const std::string& builtin = engine_.used().builtin_template;
     if (!builtin.empty())
-        say(fmt::format("the model brings no chat template: kvik's own, {}, is used",
+        say(
+            fmt::format("the model brings no chat template, maybe it was not made to chat: kvik's "
+                        "own, {}, is used",
                         printable(builtin)));
     if (input_.trouble()) say(printable(*input_.trouble()));
 }
@@ -151,15 +151,25 @@ Result<void> ChatLoop::answer(const Ask& ask) {
 void ChatLoop::tell(const Error& error) {
     if (!input_.at_terminal()) exit_code_ = static_cast<int>(error.kind);
     note(broken(std::string(trimmed(describe_error(error, ErrorFormat::text)))) + "\n");
-    if (error.kind == ErrorKind::context) note(broken(fmt::format("kvik: {}", kWaysOut)) + "\n");
+    if (error.kind == ErrorKind::context) note(broken("kvik: " + ways_out()) + "\n");
+}
+
+// Of a context that is full.
+std::string ChatLoop::ways_out() const {
+    const bool can_grow = context() < engine_.model().context_length;
+    return std::string("/undo takes the last exchange back, /clear starts over") +
+           (can_grow ? ", --ctx N makes more room" : "");
 }
 
 void ChatLoop::tell_status(const Summary& summary) const {
     const uint32_t n_tokens = summary.timings.prompt_n + summary.timings.decode_n;
     if (summary.reason == FinishReason::length && n_tokens >= context())
         note(broken(fmt::format("kvik: the context is full, {} of {} tokens: {}", n_tokens,
-                                context(), kWaysOut)) +
+                                context(), ways_out())) +
              "\n");
+    else if (summary.reason == FinishReason::length && input_.at_terminal())
+        say(fmt::format("(cut after {}: /set n off lets it go on)",
+                        counted(summary.timings.decode_n, "token")));
     if (input_.at_terminal() && is_terminal(STDERR_FILENO))
         note(dim(status_line(summary.timings, context(), columns_of(STDERR_FILENO) - 1)) + "\n");
 }

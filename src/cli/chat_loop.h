@@ -49,6 +49,7 @@ class ChatLoop {
     Result<void> answer(const Ask& ask);
     void tell(const Error& error);
     void tell_status(const Summary& summary) const;
+    std::string ways_out() const;
     void say(const std::string& line) const;  // dim, on a terminal or not
     // chat_commands.cpp
     static std::span<const Command> commands();

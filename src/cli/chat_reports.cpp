@@ -60,11 +60,11 @@ ChatLoop::Done ChatLoop::list(const std::string&) {
 
 ChatLoop::Done ChatLoop::show_stats(const std::string&) {
     const SessionStats stats = session().stats();
-    note_line(fmt::format("context  {} of {} tokens in {} messages", stats.n_tokens, context(),
-                          stats.n_messages));
+    note_line(fmt::format("context  {} of {} tokens in {}", stats.n_tokens, context(),
+                          counted(stats.n_messages, "message")));
     note_line(fmt::format("prompts  {} tokens, {} of them cached ({:.0f} %)", n_prompt_, n_cached_,
                           percent(n_cached_, n_prompt_)));
-    note_line(fmt::format("answers  {} tokens", n_decoded_));
+    note_line(fmt::format("answers  {}", counted(n_decoded_, "token")));
     const UsedSettings& used = engine_.used();
     note_line(fmt::format("engine   {} threads, {}, {} activations, {} KV", used.n_threads,
                           used.isa, used.act, used.kv));
@@ -102,8 +102,9 @@ void ChatLoop::show_branches() {
         const std::string origin =
             depth == 0 ? "" : fmt::format(", from {} after {}", branch.from, branch.n_shared);
         const char mark = &branch == &branches_.current() ? '*' : ' ';
-        note_line(printable(fmt::format("{} {:14} {} messages, {} tokens{}", mark, name,
-                                        stats.n_messages, stats.n_tokens, origin)));
+        note_line(printable(fmt::format("{} {:14} {}, {}{}", mark, name,
+                                        counted(stats.n_messages, "message"),
+                                        counted(stats.n_tokens, "token"), origin)));
     }
 }
 

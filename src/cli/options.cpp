@@ -27,7 +27,8 @@ void add_engine_flags(Flags& flags, EngineOptions& engine) {
          .help = "type of the KV cache: f16 (default) or f32",
          .set = [&engine](std::string_view text) -> Result<void> {
              if (text == "q8")
-                 return fail(ErrorKind::unsupported, "q8 is not available in this version");
+                 return fail(ErrorKind::unsupported,
+                             "q8 is not available in this version: f16 or f32");
              return choose(engine.kv_type, {{"f16", KvType::f16}, {"f32", KvType::f32}})(text);
          },
          .settable = Settable::anywhere});

@@ -123,6 +123,18 @@ Json describe(const Reply& reply, const std::vector<TokenId>& prompt, const Engi
     };
 }
 
+// An answer that the context cuts looks like one that ended.
+void tell_full_context(const Reply& reply, const Engine& engine) {
+    const uint32_t context = engine.used().context;
+    const Timings& timings = reply.summary.timings;
+    const uint32_t n_tokens = timings.prompt_n + timings.decode_n;
+    if (reply.summary.reason == FinishReason::length && n_tokens >= context)
+        note(fmt::format("kvik: the context is full, {} of {} tokens: {}\n", n_tokens, context,
+                         context < engine.model().context_length
+                             ? "raise --ctx"
+                             : "the model was made for no more"));
+}
+
 }  // namespace
 
 Result<int> run(const Call& call) {
@@ -143,6 +155,8 @@ Result<int> run(const Call& call) {
     options.engine.now = local_now();
     KVIK_TRY(const auto engine, open_engine(options.engine, interrupts,
                                             options.json ? ErrorFormat::json : ErrorFormat::text));
+    if (engine->tokenizer() == nullptr && options.ids && !options.json)
+        return fail(ErrorKind::usage, "the model has no tokenizer, its answer is ids: add --json");
     if (!options.ids) {
         if (!options.raw) tell_builtin(engine->used().builtin_template);
         KVIK_TRY(prompt, encode_prompt(options, *engine, text));
@@ -164,8 +178,9 @@ Result<int> run(const Call& call) {
              }));
     if (options.json) {
         KVIK_TRY_VOID(put(to_line(describe(reply, prompt, *engine, options))));
-    } else if (!reply.text.empty() && !reply.text.ends_with('\n')) {
-        KVIK_TRY_VOID(put("\n"));
+    } else {
+        if (!reply.text.empty() && !reply.text.ends_with('\n')) KVIK_TRY_VOID(put("\n"));
+        tell_full_context(reply, *engine);
     }
     return reply.summary.reason == FinishReason::cancelled ? static_cast<int>(ErrorKind::cancelled)
                                                            : 0;

@@ -101,7 +101,8 @@ Result<void> show_scores(const ScoreOptions& options, const std::vector<TokenId>
             tokenizer != nullptr ? to_line(tokenizer->decode(std::span(&ids[i], 1))) : "\n";
         text += fmt::format("{:10.5f} {:8} {}", scorer.logprobs()[i - 1], ids[i], piece);
     }
-    text += fmt::format("perplexity {:.5f} over {} tokens\n", scorer.perplexity(), ids.size() - 1);
+    text += fmt::format("perplexity {:.5f} over {}\n", scorer.perplexity(),
+                        counted(ids.size() - 1, "token"));
     return put(text);
 }
 
@@ -131,7 +132,8 @@ Result<int> score(const Call& call) {
     }
     if (ids.size() < 2)
         return fail(ErrorKind::usage,
-                    fmt::format("{} token has nothing to predict: give 2 at least", ids.size()));
+                    fmt::format("a text of {} has nothing to predict: give 2 at least",
+                                counted(ids.size(), "token")));
 
     std::optional<NpyWriter> dump;
     if (options.dump) {

@@ -49,7 +49,12 @@ std::string as_text(const Json& facts) {
     };
     const auto bytes = [](const Json& value) { return human_bytes(value.get<uint64_t>()); };
     const auto word = [](const Json& value) {
+        if (value.is_null()) return std::string("none");
         return value.is_string() ? value.get<std::string>() : value.dump();
+    };
+    const auto token_or_word = [&](const Json& value) {
+        if (!value.is_object()) return word(value);
+        return fmt::format("{} {}", word(value["id"]), word(value["text"]));
     };
     text += fmt::format("{}\n", printable(word(facts["file"])));
     line("format", facts.contains("version")
@@ -86,7 +91,8 @@ std::string as_text(const Json& facts) {
     if (facts["tokenizer"].is_null()) {
         line("tokenizer", "none");
     } else {
-        for (const auto& [key, value] : facts["tokenizer"].items()) line(key, word(value));
+        for (const auto& [key, value] : facts["tokenizer"].items())
+            if (value != "") line(key, token_or_word(value));
     }
     line("chat template", template_words(facts["chat_template"]));
     if (!facts["chat_template"].is_null())

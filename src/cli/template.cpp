@@ -35,7 +35,8 @@ Result<int> render_template(const Call& call) {
     if (shown) return *shown;
 
     KVIK_TRY(const std::string source, read_file(messages_path));
-    KVIK_TRY(auto request, parse_template_request(source, messages_path));
+    KVIK_TRY(auto request,
+             parse_template_request(source, messages_path == "-" ? "stdin" : messages_path));
     KVIK_TRY(const TextSide side, open_text_side(model));
     if (!side.chat_template)
         return fail(ErrorKind::unsupported, fmt::format("{} has no chat template", model));

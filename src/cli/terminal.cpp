@@ -83,6 +83,10 @@ std::string printable_lines(std::string_view text) {
     return escape_controls(text, "\n\t");
 }
 
+std::string counted(uint64_t n, std::string_view thing) {
+    return fmt::format("{} {}{}", n, thing, n == 1 ? "" : "s");
+}
+
 uint32_t columns_of(int fd) {
     winsize size{};
     return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;

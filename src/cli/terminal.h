@@ -27,6 +27,8 @@ std::string dim(std::string_view text);     // dimmed where stderr may be decora
 std::string printable(std::string_view text);
 std::string printable_lines(std::string_view text);  // line ends and tabs stay
 
+std::string counted(uint64_t n, std::string_view thing);  // "1 message", "2 messages"
+
 uint32_t columns_of(int fd);  // of a terminal; 80 where it does not say
 // As much of one line as fits, "..." at its end if that is not all. Wide characters count twice.
 std::string cut_to_columns(std::string_view text, uint32_t n_columns);

@@ -28,7 +28,8 @@ Result<TextSide> open_text_side(const std::string& path) {
 
 void tell_builtin(const std::string& name) {
     if (name.empty() || !is_terminal(STDERR_FILENO)) return;
-    note(dim(fmt::format("the model brings no chat template: kvik's own, {}, is used",
+    note(dim(fmt::format("the model brings no chat template, maybe it was not made to chat: kvik's "
+                         "own, {}, is used",
                          printable(name))) +
          "\n");
 }

@@ -55,7 +55,10 @@ ScratchLimits Settings::scratch_limits() const {
 Result<Settings> settle(const EngineOptions& options, const ModelSpec& model) {
     KVIK_TRY_VOID(check_options(options));
     if (options.context > model.context_length) {
-        return out_of_range("--ctx", options.context, 1, model.context_length);
+        return fail(ErrorKind::usage,
+                    fmt::format("--ctx {} is more than the {} tokens that the model "
+                                "was made for: lower it",
+                                options.context, model.context_length));
     }
     Settings s;
     s.kv = model.kv;

@@ -44,7 +44,8 @@ TEST(Settings, refuses_a_context_longer_than_the_models_naming_both) {
     const auto refused = settle(options, spec_of(1000));
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().kind, ErrorKind::usage);
-    EXPECT_EQ(refused.error().message, "--ctx 2000 is not in 1 .. 1000");
+    EXPECT_EQ(refused.error().message,
+              "--ctx 2000 is more than the 1000 tokens that the model was made for: lower it");
 }
 
 TEST(Settings, refuses_a_budget_that_cannot_hold_the_least_sequence) {

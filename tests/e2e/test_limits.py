@@ -7,7 +7,7 @@ import sys
 import tempfile
 import unittest
 
-from program import (BINARY, GEMMA, MODEL, TIMEOUT_S, InFile, answers, environment, golden,
+from program import (BINARY, GEMMA, MODEL, TIMEOUT_S, InFile, answers, call, environment, golden,
                      kvik_json, run_ids)
 
 MIB = 1 << 20
@@ -97,6 +97,11 @@ class Endings(unittest.TestCase):
             got = kvik_json("run", MODEL, "--raw", "--ids", "@" + name, "--ignore-eos", "--ctx", 64)
         self.assertEqual(got["finish_reason"], "length")
         self.assertLessEqual(60 + len(got["ids"]), 65)
+
+    def test_an_answer_that_the_context_cut_says_so(self):
+        done = call("run", MODEL, "--raw", "Once upon", "--ignore-eos", "--ctx", 16)
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, "^kvik: the context is full, 1[67] of 16 tokens: raise --ctx$")
 
 
 if __name__ == "__main__":

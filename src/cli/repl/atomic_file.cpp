@@ -15,6 +15,7 @@
 namespace kvik::cli {
 namespace {
 
+// What makes writing possible.
 std::string_view remedy(int error) {
     switch (error) {
         case ENOSPC:
@@ -33,9 +34,13 @@ std::string_view remedy(int error) {
     }
 }
 
-tl::unexpected<Error> failed(const char* doing, const std::string& path, int error) {
+tl::unexpected<Error> unwritten(const std::string& path, int error) {
     return fail(ErrorKind::file,
-                fmt::format("{} {}: {}{}", doing, path, std::strerror(error), remedy(error)));
+                fmt::format("writing {}: {}{}", path, std::strerror(error), remedy(error)));
+}
+
+tl::unexpected<Error> unread(const std::string& path, int error) {
+    return fail(ErrorKind::file, fmt::format("reading {}: {}", path, std::strerror(error)));
 }
 
 // 0, or the errno that stopped it.
@@ -72,20 +77,20 @@ Result<void> replace_file(const std::string& path, std::string_view bytes) {
     }
     std::string beside = target + "." + std::string(6, 'X');  // mkostemp chooses the letters
     FileDescriptor file(::mkostemp(beside.data(), O_CLOEXEC));
-    if (file.get() < 0) return failed("writing", path, errno);
+    if (file.get() < 0) return unwritten(path, errno);
     int error = write_out(file.get(), bytes);
     if (error == 0 && ::fchmod(file.get(), mode) != 0) error = errno;
     if (error == 0 && ::rename(beside.c_str(), target.c_str()) != 0) error = errno;
     if (error == 0) return {};
     ::unlink(beside.c_str());
-    return failed("writing", path, error);
+    return unwritten(path, error);
 }
 
 Result<std::string> read_small_file(const std::string& path, size_t most_bytes) {
     const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (file.get() < 0) return failed("reading", path, errno);
+    if (file.get() < 0) return unread(path, errno);
     struct stat status {};
-    if (::fstat(file.get(), &status) != 0) return failed("reading", path, errno);
+    if (::fstat(file.get(), &status) != 0) return unread(path, errno);
     if (!S_ISREG(status.st_mode))
         return fail(ErrorKind::file, fmt::format("{} is no regular file", path));
     std::string bytes;
@@ -93,7 +98,7 @@ Result<std::string> read_small_file(const std::string& path, size_t most_bytes) 
         char chunk[1 << 16];
         const ssize_t n = ::read(file.get(), chunk, sizeof chunk);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return failed("reading", path, errno);
+        if (n < 0) return unread(path, errno);
         if (n == 0) return bytes;
         bytes.append(chunk, static_cast<size_t>(n));
         if (bytes.size() > most_bytes)

@@ -72,6 +72,16 @@ TEST(AtomicFile, keeps_the_old_contents_when_there_is_no_room) {
     EXPECT_EQ(folder.n_files(), 1u) << "what was begun is gone";
 }
 
+TEST(AtomicFile, gives_a_reader_no_advice_for_writers) {
+    const ScratchFolder folder;
+    const auto refused = read_small_file(folder.path("none"), 100);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().message.find("choose"), std::string::npos);
+    const auto unwritten = replace_file(folder.path("none/a"), "text");
+    ASSERT_FALSE(unwritten.has_value());
+    EXPECT_NE(unwritten.error().message.find("choose a folder that exists"), std::string::npos);
+}
+
 TEST(AtomicFile, reads_no_more_than_it_was_told_to) {
     const ScratchFolder folder;
     std::ofstream(folder.path("a")) << std::string(100, 'x');
