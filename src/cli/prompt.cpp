@@ -52,7 +52,8 @@ Result<std::string> read_prompt(const std::optional<std::string>& argument,
 
 Result<std::vector<TokenId>> encode_raw(const Engine& engine, std::string text, Specials specials) {
     if (engine.tokenizer() == nullptr)
-        return fail(ErrorKind::unsupported, "the model has no tokenizer: it takes token ids only (run --ids)");
+        return fail(ErrorKind::unsupported,
+                    "the model has no tokenizer: it takes token ids only (run --ids)");
     MarkedText marked{.text = std::move(text), .untrusted = {}};
     if (specials == Specials::as_text) marked.untrusted.push_back({0, marked.text.size()});
     return encode_prompt(*engine.tokenizer(), marked);

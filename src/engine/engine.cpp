@@ -142,7 +142,8 @@ static tl::unexpected<Error> of_template(Error error, const std::string& model_p
 
 Result<MarkedText> Engine::render(const std::vector<ChatMessage>& messages) const {
     if (!tokenizer()) {
-        return fail(ErrorKind::unsupported, "the model has no tokenizer: it takes token ids only (run --ids)");
+        return fail(ErrorKind::unsupported,
+                    "the model has no tokenizer: it takes token ids only (run --ids)");
     }
     if (impl_->parts.template_error) {
         return of_template(*impl_->parts.template_error, impl_->model_path);
