@@ -30,12 +30,14 @@ std::string path_in(const std::string& directory, std::string_view name) {
     return fmt::format("{}{}{}", directory, directory.ends_with('/') ? "" : "/", name);
 }
 
-// Nothing: there is no such file.
+// Nothing: there is no such file. A link that leads nowhere is one: its file is lost, not left out.
 Result<std::optional<MappedFile>> open_if_there(const std::string& directory,
                                                 std::string_view name) {
     const std::string path = path_in(directory, name);
     std::error_code error;
-    if (!std::filesystem::exists(path, error)) return std::nullopt;
+    if (std::filesystem::symlink_status(path, error).type() ==
+        std::filesystem::file_type::not_found)
+        return std::nullopt;
     KVIK_TRY(MappedFile file, MappedFile::open(path));
     return file;
 }

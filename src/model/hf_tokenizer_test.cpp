@@ -462,5 +462,25 @@ TEST(HfTokenizer, reads_the_files_of_a_directory_that_are_there) {
     std::filesystem::remove_all(directory);
 }
 
+// A download that lost a file leaves the link to it: without its end tokens or its template the
+// model would run on and say other things.
+TEST(HfTokenizer, refuses_a_link_that_leads_nowhere) {
+    const auto directory = std::filesystem::path(::testing::TempDir()) / "kvik_hf_lost_file";
+    for (const char* name : {"tokenizer.json", "tokenizer_config.json", "generation_config.json",
+                             "chat_template.jinja"}) {
+        std::filesystem::remove_all(directory);
+        std::filesystem::create_directories(directory);
+        std::ofstream(directory / "tokenizer.json") << byte_level().dump();
+        std::filesystem::remove(directory / name);
+        std::filesystem::create_symlink("lost", directory / name);
+        if (std::string_view(name) == "chat_template.jinja") {
+            expect_refused(chat_template_from_hf(directory.string()), ErrorKind::file, {name});
+        } else {
+            expect_refused(tokenizer_from_hf(directory.string()), ErrorKind::file, {name});
+        }
+    }
+    std::filesystem::remove_all(directory);
+}
+
 }  // namespace
 }  // namespace kvik
