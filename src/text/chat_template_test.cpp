@@ -152,6 +152,18 @@ TEST(ChatTemplate, says_which_tag_it_does_not_support) {
     EXPECT_NE(made.error().message.find("'include'"), std::string::npos);
 }
 
+TEST(ChatTemplate, says_which_filter_or_test_it_does_not_support) {
+    for (const auto& [source, name] :
+         {std::pair("{{ 'a' | wordwrap(3) }}", "filter 'wordwrap'"),
+          std::pair("{{ 1 is prime }}", "test 'prime'"),
+          std::pair("{{ [1] | map('slice', 2) | list }}", "'slice'")}) {
+        const Result<MarkedText> text = compiled(source).render(TemplateInputs{});
+        ASSERT_FALSE(text.has_value()) << source;
+        EXPECT_EQ(text.error().kind, ErrorKind::unsupported) << source;
+        EXPECT_NE(text.error().message.find(name), std::string::npos) << text.error().message;
+    }
+}
+
 TEST(ChatTemplate, names_what_is_undefined_and_where) {
     EXPECT_EQ(refusal("{{ messages }}\n {{ a.b }}"),
               "chat template, line 2 column 6: 'a' is undefined");

@@ -80,14 +80,18 @@ Result<Value> Evaluator::step(const Call& step, const Value& to) {
 
 Result<Value> Evaluator::step(const ApplyFilter& step, const Value& to) {
     const Builtin* filter = find_filter(step.name);
-    if (!filter) return type_error(fmt::format("there is no filter '{}'", step.name));
+    if (!filter)
+        return fail(ErrorKind::unsupported,
+                    fmt::format("the filter '{}' is not supported", step.name));
     KVIK_TRY(const CallArgs args, arguments(step.args));
     return jinja::call(heap_, *filter, to, args);
 }
 
 Result<Value> Evaluator::step(const ApplyTest& step, const Value& to) {
     const Builtin* test = find_test(step.name);
-    if (!test) return type_error(fmt::format("there is no test '{}'", step.name));
+    if (!test)
+        return fail(ErrorKind::unsupported,
+                    fmt::format("the test '{}' is not supported", step.name));
     KVIK_TRY(const CallArgs args, arguments(step.args));
     KVIK_TRY(const Value passed, jinja::call(heap_, *test, to, args));
     return Value(passed.truthy() != step.negated);

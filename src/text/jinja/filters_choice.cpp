@@ -22,8 +22,9 @@ Result<Inner> inner_of(const CallArgs& given, size_t name_at,
     Inner inner;
     inner.builtin = name.str() ? find(name.str()->view()) : nullptr;
     if (!inner.builtin) {
-        return type_error(fmt::format("there is no filter or test named '{}'",
-                                      name.str() ? name.str()->view() : name.type_name()));
+        return fail(ErrorKind::unsupported,
+                    fmt::format("the filter or test '{}' is not supported",
+                                name.str() ? name.str()->view() : name.type_name()));
     }
     inner.args.positional.assign(
         given.positional.begin() + static_cast<std::ptrdiff_t>(name_at) + 1,
