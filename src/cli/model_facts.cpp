@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <vector>
 
-#include "cli/ids.h"
+#include "base/mapped_file.h"
 #include "engine/settings.h"
 #include "formats/gguf.h"
+#include "formats/json.h"
 #include "formats/safetensors.h"
 #include "model/check.h"
 #include "model/source.h"
@@ -144,8 +146,9 @@ void add_plain_values(const Json& object, Json& hyper) {
 
 Result<Json> hyper_parameters_in(const std::string& directory) {
     const std::string path = directory + "/config.json";
-    KVIK_TRY(const std::string text, read_file(path));
-    KVIK_TRY(const Json config, parse_json(text, path));
+    KVIK_TRY(const MappedFile file, MappedFile::open(path));
+    const auto* text = reinterpret_cast<const char*>(file.bytes().data());
+    KVIK_TRY(const Json config, kvik::parse_json({text, file.bytes().size()}, path));
     Json hyper = Json::object();
     add_plain_values(config, hyper);
     if (config.contains("text_config")) add_plain_values(config["text_config"], hyper);

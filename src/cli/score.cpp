@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <optional>
 
 #include "base/digest.h"
 #include "cli/ids.h"
@@ -64,12 +65,19 @@ class RowScorer {
 
     void add(uint32_t position, std::span<const float> row) {
         digest_.update(std::as_bytes(row));
-        if (position + 1 < ids_.size())
+        if (position + 1 < ids_.size()) {
             logprobs_.push_back(static_cast<float>(log_softmax_at(row, ids_[position + 1])));
+            if (!std::isfinite(logprobs_.back()) && !not_finite_) not_finite_ = position;
+        }
         if (dump_ && dumped_) dumped_ = dump_->append(row);
     }
     Result<void> finish() {
         KVIK_TRY_VOID(dumped_);
+        if (not_finite_)
+            return fail(ErrorKind::failed,
+                        fmt::format("the logits at position {} are NaN or infinite: the weights "
+                                    "are damaged, see kvik show --check",
+                                    *not_finite_));
         return dump_ ? dump_->finish() : Result<void>();
     }
     const std::vector<float>& logprobs() const { return logprobs_; }
@@ -86,6 +94,7 @@ class RowScorer {
     Result<void> dumped_;
     Sha256 digest_;
     std::vector<float> logprobs_;
+    std::optional<uint32_t> not_finite_;  // the first position without a number
 };
 
 Result<void> show_scores(const ScoreOptions& options, const std::vector<TokenId>& ids,

@@ -34,17 +34,6 @@ Result<ModelWords> words_in(const std::string& directory, std::string architectu
     return words;
 }
 
-// Rows of the embedding that no token names are usual; a token without a row is none.
-Result<void> check_vocabulary(const ModelSource& source, const std::string& directory) {
-    if (!source.words.tokenizer) return {};
-    const size_t n_tokens = source.words.tokenizer->tokens.size();
-    if (n_tokens <= source.config.vocab_size) return {};
-    return fail(ErrorKind::file,
-                fmt::format("{}: tokenizer.json has {} tokens, vocab_size of config.json is {}: "
-                            "fetch the model again",
-                            directory, n_tokens, source.config.vocab_size));
-}
-
 }  // namespace
 
 Result<ModelFormat> format_of_model(const std::string& path) {
@@ -80,7 +69,6 @@ Result<ModelSource> open_source(const std::string& path) {
     if (source.format == ModelFormat::hugging_face) {
         KVIK_TRY(source.config, config_from_hf(path));
         KVIK_TRY(source.words, words_in(path, source.config.architecture));
-        KVIK_TRY_VOID(check_vocabulary(source, path));
         KVIK_TRY(SafetensorsFile file, SafetensorsFile::open(path));
         source.tensors = std::make_unique<SafetensorsFile>(std::move(file));
         return source;

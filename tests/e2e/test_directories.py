@@ -1,6 +1,7 @@
 """Models as Hugging Face directories: config.json, safetensors in one file or in shards."""
 import array
 import json
+import math
 import os
 import pathlib
 import random
@@ -98,9 +99,26 @@ class Directory(unittest.TestCase):
         self.assertTrue(any(i >= 26 for i in got["ids"]), got["ids"])
         self.assertEqual(len(got["text"]), sum(i < 26 for i in got["ids"]))
 
-    def test_tokens_without_a_row_of_the_embedding_are_refused(self):
+    def test_a_token_without_a_row_of_the_embedding_is_refused_where_it_is_used(self):
+        # As Gemma 3's <image_soft_token>, which the text model has no row for.
         self.write_tokenizer(VOCAB - 26 + 1)
-        self.assert_refused(3, "tokenizer.json has 51 tokens, vocab_size of config.json is 50")
+        self.assertEqual(len(self.score()["logprobs"]), len(IDS) - 1)
+        done = call("run", self.path, "--raw", "--ids", VOCAB, "-n", 1, "--json")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("50", done.stderr)
+
+    def test_logits_that_are_no_numbers_are_an_error(self):
+        named = tensors()
+        named["model.embed_tokens.weight"][1][-1] = math.nan
+        write_safetensors(self.path / "model.safetensors", named)
+        self.assert_refused(1, "logits at position 0 are NaN", "show --check")
+
+    def test_show_waits_for_no_pipe(self):
+        os.unlink(self.path / "config.json")
+        os.mkfifo(self.path / "config.json")
+        done = call("show", self.path)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("not a regular file", done.stderr)
 
     def test_shards_and_one_file_are_the_same_model(self):
         whole = self.score()

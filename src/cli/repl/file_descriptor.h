@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <utility>
+
 namespace kvik::cli {
 
 class FileDescriptor {
@@ -11,8 +13,8 @@ class FileDescriptor {
     ~FileDescriptor() {
         if (fd_ >= 0) ::close(fd_);
     }
-    FileDescriptor(const FileDescriptor&) = delete;
-    FileDescriptor& operator=(const FileDescriptor&) = delete;
+    FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    FileDescriptor& operator=(FileDescriptor&&) = delete;
 
     int get() const { return fd_; }
 

@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "cli/repl/atomic_file.h"
 #include "cli/repl/file_descriptor.h"
@@ -69,6 +71,30 @@ Result<void> check(int fd, const std::string& path) {
     return {};
 }
 
+constexpr int kMostLockTries = 40;
+constexpr std::chrono::milliseconds kLockPause{5};
+
+// Opens the file and takes its lock. Whoever shortens it puts a new file in its place, so the name
+// is looked at again once the lock is there.
+Result<FileDescriptor> open_locked(const std::string& path, int flags) {
+    for (int i = 0; i < kMostLockTries; ++i) {
+        FileDescriptor file(
+            ::open(path.c_str(), flags | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+        KVIK_TRY_VOID(check(file.get(), path));
+        if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) {
+            struct stat ours {
+            }, named{};
+            if (::fstat(file.get(), &ours) == 0 && ::stat(path.c_str(), &named) == 0 &&
+                ours.st_ino == named.st_ino && ours.st_dev == named.st_dev)
+                return file;
+            continue;
+        }
+        std::this_thread::sleep_for(kLockPause);
+    }
+    return fail(ErrorKind::file,
+                fmt::format("history is not kept: {} is locked by another program", path));
+}
+
 // The end of the file, from the start of a line on; `whole` is false if that is not all.
 Result<std::string> read_end(int fd, const std::string& path, bool& whole) {
     const off_t size = ::lseek(fd, 0, SEEK_END);
@@ -102,10 +128,7 @@ std::string history_path(const Environment& environment) {
 
 Result<std::vector<std::string>> HistoryFile::load() const {
     make_folders(path_);
-    const FileDescriptor file(
-        ::open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
-    KVIK_TRY_VOID(check(file.get(), path_));
-    ::flock(file.get(), LOCK_EX);
+    KVIK_TRY(const FileDescriptor file, open_locked(path_, O_RDWR));
     bool whole = true;
     KVIK_TRY(const std::string text, read_end(file.get(), path_, whole));
     std::vector<std::string> entries;
@@ -123,14 +146,16 @@ Result<std::vector<std::string>> HistoryFile::load() const {
 
 Result<void> HistoryFile::append(std::string_view entry) const {
     if (entry.size() > kMostHistoryEntryBytes) return {};
-    const FileDescriptor file(::open(
-        path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
-    KVIK_TRY_VOID(check(file.get(), path_));
-    ::flock(file.get(), LOCK_EX);
+    KVIK_TRY(const FileDescriptor file, open_locked(path_, O_WRONLY | O_APPEND));
     const std::string line = escaped(entry) + '\n';
-    if (::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+    const off_t before = ::lseek(file.get(), 0, SEEK_END);
+    const ssize_t n = ::write(file.get(), line.data(), line.size());
+    if (n == static_cast<ssize_t>(line.size())) return {};
+    const int error = n < 0 ? errno : ENOSPC;
+    // Half an entry would be glued to the next one. If even that fails there is nothing to do.
+    if (n > 0 && before >= 0 && ::ftruncate(file.get(), before) != 0)
         return no_history(path_, errno);
-    return {};
+    return no_history(path_, error);
 }
 
 }  // namespace kvik::cli

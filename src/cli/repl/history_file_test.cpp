@@ -1,7 +1,10 @@
 #include "cli/repl/history_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -94,6 +97,20 @@ TEST(HistoryFile, leaves_out_what_is_too_long_to_be_called_back) {
     ASSERT_TRUE(file.append(std::string(kMostHistoryEntryBytes + 1, 'x')).has_value());
     ASSERT_TRUE(file.append("short").has_value());
     EXPECT_EQ(file.load().value(), Entries{"short"});
+}
+
+TEST(HistoryFile, does_not_wait_for_a_lock_that_nobody_gives_back) {
+    const ScratchFolder folder;
+    const std::string path = folder.path("history");
+    const HistoryFile file(path);
+    ASSERT_TRUE(file.append("one").has_value());
+    const int holder = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    ASSERT_EQ(::flock(holder, LOCK_EX), 0);
+    for (const std::string& message :
+         {file.load().error().message, file.append("two").error().message})
+        EXPECT_NE(message.find("is locked by another program"), std::string::npos) << message;
+    ::close(holder);
+    EXPECT_EQ(file.load().value(), Entries{"one"});
 }
 
 TEST(HistoryFile, says_where_it_cannot_be_kept) {
