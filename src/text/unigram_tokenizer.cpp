@@ -119,8 +119,8 @@ Result<std::unique_ptr<Tokenizer>> make_unigram_tokenizer(const TokenizerSpec& s
     const double worst = *std::min_element(spec.scores.begin(), spec.scores.end());
     return std::make_unique<UnigramTokenizer>(
         std::move(vocab),
-        UnigramTables{PieceTrie(std::move(pieces)), spec.scores, worst - kUnknownPenalty,
-                      std::move(fallback), words, spec.splits_at_spaces},
+        UnigramTables{PieceTrie(std::move(pieces)), spec.scores, worst - kUnknownPenalty, fallback,
+                      words, spec.splits_at_spaces},
         spec.space_prefix);
 }
 
