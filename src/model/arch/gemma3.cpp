@@ -1,5 +1,7 @@
 #include "model/arch/gemma3.h"
 
+#include "model/arch/head.h"
+
 namespace kvik {
 
 void plan_gemma3(const ModelConfig& config, TransformerWeights& weights, WeightPlan& plan) {
@@ -37,11 +39,7 @@ void plan_gemma3(const ModelConfig& config, TransformerWeights& weights, WeightP
     }
     plan.outside_layers();
     norm({"output_norm.weight", "model.norm.weight"}, hidden, weights.out_norm);
-    const TensorName head = {"output.weight", "lm_head.weight"};
-    if (config.tied_head)
-        plan.ignore(head);
-    else
-        plan.matrix(head, config.vocab_size, hidden, weights.head);
+    plan_head(config, weights, plan);
 }
 
 }  // namespace kvik

@@ -1,5 +1,7 @@
 #include "model/arch/gpt2.h"
 
+#include "model/arch/head.h"
+
 namespace kvik {
 namespace {
 
@@ -51,11 +53,7 @@ void plan_gpt2(const ModelConfig& config, TransformerWeights& weights, WeightPla
     plan.outside_layers();
     plan_norm(plan, {"output_norm.weight", "transformer.ln_f.weight"},
               {"output_norm.bias", "transformer.ln_f.bias"}, hidden, weights.out_norm);
-    const TensorName head = {"output.weight", "lm_head.weight"};
-    if (config.tied_head)
-        plan.ignore(head);
-    else
-        plan.matrix(head, config.vocab_size, hidden, weights.head);
+    plan_head(config, weights, plan);
 }
 
 }  // namespace kvik

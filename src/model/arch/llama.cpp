@@ -1,5 +1,7 @@
 #include "model/arch/llama.h"
 
+#include "model/arch/head.h"
+
 namespace kvik {
 
 void plan_llama(const ModelConfig& config, TransformerWeights& weights, WeightPlan& plan) {
@@ -40,11 +42,7 @@ void plan_llama(const ModelConfig& config, TransformerWeights& weights, WeightPl
     plan.vector({"output_norm.weight", "model.norm.weight"}, hidden, weights.out_norm.scale);
     // Tables of angles that the reader of the configuration has used already.
     plan.ignore({"rope_freqs.weight", "model.rotary_emb.inv_freq"});
-    const TensorName head = {"output.weight", "lm_head.weight"};
-    if (config.tied_head)
-        plan.ignore(head);
-    else
-        plan.matrix(head, config.vocab_size, hidden, weights.head);
+    plan_head(config, weights, plan);
 }
 
 }  // namespace kvik
