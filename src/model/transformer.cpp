@@ -11,6 +11,7 @@
 #include "base/thread_pool.h"
 #include "kernels/matmul.h"
 #include "model/attention.h"
+#include "model/transformer_step.h"
 
 namespace kvik {
 namespace {
@@ -44,45 +45,7 @@ void copy_tile(const float* tile, uint32_t n, uint32_t first, uint32_t width, co
     }
 }
 
-uint32_t n_pairs(const PackedMatrix& matrix) {
-    return (matrix.n_tiles() + 1) / 2;
-}
-
 }  // namespace
-
-struct Transformer::Step {
-    Worker worker;
-    const Batch& batch;
-    const KvView& kv;
-    TransformerScratch& s;
-    std::span<float> logits;
-
-    uint32_t n_rows() const { return static_cast<uint32_t>(batch.tokens.size()); }
-    WorkerScratch& own() const { return s.workers[worker.index()]; }
-    // The first one stays: what follows it is only its consequence.
-    void flag(uint32_t layer) const {
-        uint32_t none = 0;
-        s.bad_layer.compare_exchange_strong(none, layer + 1, std::memory_order_relaxed);
-    }
-};
-
-// x + delta is the stream; whoever settles a row writes the sum to `next`, which then becomes x.
-struct Transformer::Stream {
-    float* x;
-    float* next;
-    const float* delta = nullptr;       // null: x is all of it
-    const NormWeights* post = nullptr;  // norm of the delta on its way in; may have no scale
-
-    void add(const float* rows, const NormWeights& norm) {
-        delta = rows;
-        post = &norm;
-    }
-    void settled() {
-        if (!delta) return;
-        std::swap(x, next);
-        delta = nullptr;
-    }
-};
 
 Transformer::Transformer(ModelConfig config, ModelSpec spec, TransformerWeights weights,
                          const KernelTable& kernels, Act act)
@@ -341,28 +304,6 @@ void Transformer::only_up(const Step& step, const LayerWeights& layer, const Act
     for (uint32_t row = 0; row < step.n_rows(); ++row) {
         float* ff = step.s.ff + uint64_t{row} * config_.ff_size + first;
         kernels_.gelu(ff, end - first, ff);
-    }
-}
-
-// The head sees only the rows whose logits are wanted. They are settled and normed by every worker
-// for itself, a panel at a time.
-void Transformer::head(const Step& step, const Stream& stream) const {
-    const auto wanted = step.batch.logits_rows;
-    const LinearWeights linear = {.matrix = weights_.head};
-    const uint32_t width = config_.hidden_size;
-    WorkerScratch& own = step.own();
-    const Share mine = share(step.worker, n_pairs(linear.matrix));
-    for (uint32_t first = 0; first < wanted.size(); first += kPanelCols) {
-        const auto n = std::min<uint32_t>(kPanelCols, static_cast<uint32_t>(wanted.size()) - first);
-        own.activations.reset(n, width, act_forms(act_, linear.matrix));
-        for (uint32_t i = 0; i < n; ++i) {
-            const float* x = settled_row(step, stream, wanted[first + i], own.settled);
-            if (!std::isfinite(norm_row(weights_.out_norm, x, width, own.row)) ||
-                !own.activations.load_row(kernels_, i, own.row))
-                step.flag(config_.n_layers - 1);
-        }
-        project_pairs(step, linear, mine, own.activations,
-                      step.logits.data() + uint64_t{first} * linear.matrix.n_rows);
     }
 }
 

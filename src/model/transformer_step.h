@@ -1,0 +1,53 @@
+// What the phases of one forward share; inside of Transformer only.
+//
+// Threads each worker has a Step and a Stream of its own, over the same memory.
+#pragma once
+
+#include <span>
+#include <utility>
+
+#include "base/thread_pool.h"
+#include "model/scratch.h"
+#include "model/transformer.h"
+
+namespace kvik {
+
+struct Transformer::Step {
+    Worker worker;
+    const Batch& batch;
+    const KvView& kv;
+    TransformerScratch& s;
+    std::span<float> logits;
+
+    uint32_t n_rows() const { return static_cast<uint32_t>(batch.tokens.size()); }
+    WorkerScratch& own() const { return s.workers[worker.index()]; }
+    // The first one stays: what follows it is only its consequence.
+    void flag(uint32_t layer) const {
+        uint32_t none = 0;
+        s.bad_layer.compare_exchange_strong(none, layer + 1, std::memory_order_relaxed);
+    }
+};
+
+// x + delta is the stream; whoever settles a row writes the sum to `next`, which then becomes x.
+struct Transformer::Stream {
+    float* x;
+    float* next;
+    const float* delta = nullptr;       // null: x is all of it
+    const NormWeights* post = nullptr;  // norm of the delta on its way in; may have no scale
+
+    void add(const float* rows, const NormWeights& norm) {
+        delta = rows;
+        post = &norm;
+    }
+    void settled() {
+        if (!delta) return;
+        std::swap(x, next);
+        delta = nullptr;
+    }
+};
+
+inline uint32_t n_pairs(const PackedMatrix& matrix) {
+    return (matrix.n_tiles() + 1) / 2;
+}
+
+}  // namespace kvik
