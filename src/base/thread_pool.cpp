@@ -49,24 +49,32 @@ constexpr auto kYield = std::chrono::microseconds(50);
 // Waits until `word` is no longer `old`: spins for kSpin, then offers the core to others until
 // kYield, then sleeps in the kernel. A worker that spins on a core for which a later one waits
 // would hold up the very thing it waits for: 8 workers on 2 cores then took six times as long.
-void wait_change(const std::atomic<uint32_t>& word, uint32_t old) noexcept {
+// Returns how long that took; what the last reading of the clock missed is less than a spin.
+std::chrono::nanoseconds wait_change(const std::atomic<uint32_t>& word, uint32_t old) noexcept {
     const auto start = std::chrono::steady_clock::now();
+    std::chrono::nanoseconds waited{0};
     for (;;) {
-        for (int i = 0; i < 64; ++i) {
-            if (word.load(std::memory_order_acquire) != old) return;
+        for (int i = 0; i < 8; ++i) {
+            if (word.load(std::memory_order_acquire) != old) return waited;
             relax();
         }
-        const auto waited = std::chrono::steady_clock::now() - start;
+        waited = std::chrono::steady_clock::now() - start;
         if (waited > kYield) break;
         if (waited > kSpin) ::sched_yield();
     }
     while (word.load(std::memory_order_acquire) == old) word.wait(old, std::memory_order_acquire);
+    return std::chrono::steady_clock::now() - start;
 }
 
 }  // namespace
 
 struct ThreadPool::Impl {
+    // A worker's own cache line.
+    struct alignas(64) Lane {
+        Waited waited;
+    };
     uint32_t n_threads = 1;
+    std::vector<Lane> lanes;
     std::vector<std::thread> threads;
     const std::function<void(Worker)>* body = nullptr;
     std::atomic<bool> stopping{false};
@@ -85,26 +93,33 @@ struct ThreadPool::Impl {
     // worker's writes before every worker's next phase. The store is seq_cst because notify_all
     // first looks whether anybody sleeps: were that look done before the store is seen, a worker
     // could fall asleep in between and nobody would wake it.
-    void barrier() noexcept {
+    void barrier(uint32_t worker) noexcept {
         if (n_threads == 1) return;
+        Waited& waited = lanes[worker].waited;
+        ++waited.n;
         const uint32_t now = phase.load(std::memory_order_relaxed);
         if (n_arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == n_threads) {
             n_arrived.store(0, std::memory_order_relaxed);
             phase.store(now + 1, std::memory_order_seq_cst);
             phase.notify_all();
         } else {
-            wait_change(phase, now);
+            waited.ns += static_cast<uint64_t>(wait_change(phase, now).count());
         }
     }
 };
 
 void Worker::barrier() const {
-    pool_->impl_->barrier();
+    pool_->impl_->barrier(index_);
+}
+
+Waited Worker::waited() const {
+    return pool_->impl_->lanes[index_].waited;
 }
 
 ThreadPool::ThreadPool(uint32_t n_threads) : impl_(std::make_unique<Impl>()) {
     KVIK_CHECK(n_threads >= 1, "a pool has at least the calling thread");
     impl_->n_threads = n_threads;
+    impl_->lanes.resize(n_threads);
     const auto work = [this](uint32_t i) {
         leave_signals_to_main();
         const FlushDenormals flush;
@@ -113,7 +128,7 @@ ThreadPool::ThreadPool(uint32_t n_threads) : impl_(std::make_unique<Impl>()) {
             seen = impl_->run_number.load(std::memory_order_acquire);
             if (impl_->stopping.load(std::memory_order_acquire)) return;
             (*impl_->body)(Worker(*this, i, impl_->n_threads));
-            impl_->barrier();
+            impl_->barrier(i);
         }
     };
     try {
@@ -149,7 +164,7 @@ void ThreadPool::run(const std::function<void(Worker)>& body) {
         impl_->run_number.notify_all();
     }
     body(Worker(*this, 0, impl_->n_threads));
-    impl_->barrier();
+    impl_->barrier(0);
 }
 
 uint32_t usable_cores() {

@@ -20,12 +20,19 @@ namespace kvik {
 
 class ThreadPool;
 
+// A worker's time in barriers, since its pool began.
+struct Waited {
+    uint64_t ns = 0;
+    uint64_t n = 0;
+};
+
 // One worker's ticket inside a run.
 class Worker {
   public:
     uint32_t index() const { return index_; }
     uint32_t count() const { return count_; }
     void barrier() const;  // all workers of the run arrive before any leaves
+    Waited waited() const;
 
   private:
     friend class ThreadPool;

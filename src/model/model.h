@@ -46,13 +46,15 @@ struct Batch {
     std::span<const uint32_t> logits_rows;    // ascending rows whose logits are wanted
 };
 
-struct ScratchLimits {
-    uint32_t n_rows = 512;        // most rows in a batch
-    uint32_t n_logits_rows = 64;  // most logits rows in a batch
-    uint32_t context_length = 0;  // longest sequence
-};
-
+class StepProfile;
 class ThreadPool;
+
+struct ScratchLimits {
+    uint32_t n_rows = 512;           // most rows in a batch
+    uint32_t n_logits_rows = 64;     // most logits rows in a batch
+    uint32_t context_length = 0;     // longest sequence
+    StepProfile* profile = nullptr;  // where the time of its forwards is to be counted
+};
 
 // Working memory of one engine; opaque to everyone but the model that made it.
 class Scratch {

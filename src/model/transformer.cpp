@@ -79,8 +79,10 @@ Result<void> Transformer::forward(const Batch& batch, const KvView& kv, Scratch&
     KVIK_CHECK(kv.spec.n_layers == config_.n_layers && kv.spec.head_dim == config_.head_dim &&
                    kv.spec.n_kv_heads == config_.n_kv_heads,
                "the KV storage is this model's");
+    if (s.limits.profile) s.limits.profile->begin_step();
     s.prepare(batch, config_, s.pool->n_threads());
     s.pool->run([&](Worker worker) { run({worker, batch, kv, s, logits}); });
+    if (s.limits.profile) s.limits.profile->end_step();
     const uint32_t bad = s.bad_layer.load(std::memory_order_relaxed);
     if (bad != 0)
         return fail(ErrorKind::failed,
@@ -95,29 +97,38 @@ void Transformer::run(const Step& step) const {
     TransformerScratch& s = step.s;
     const uint32_t q_size = config_.n_heads * config_.head_dim;
     Stream stream = {.x = s.x, .next = s.x_next};
+    step.begin();
     embed(step);
+    step.end(StepPart::embed);
     worker.barrier();
     for (uint32_t i = 0; i < config_.n_layers; ++i) {
         const LayerWeights& layer = weights_.layers[i];
         project_qkv(step, layer, load_normed(step, stream, layer.attn_norm, i, qkv_forms_[i]));
+        step.end(StepPart::qkv);
         worker.barrier();
         turn_and_store(step, i);
+        step.end(StepPart::rope);
         worker.barrier();
         attend(worker, kernels_, config_, step.batch, step.kv, i, s);
+        step.end(StepPart::attention);
         worker.barrier();
         project(step, layer.o, load(step, s.attended, q_size, i, act_forms(act_, layer.o.matrix)),
                 s.delta);
+        step.end(StepPart::output);
         worker.barrier();
         stream.add(s.delta, layer.attn_post_norm);
         const Activations& x = load_normed(step, stream, layer.ffn_norm, i, mlp_forms_[i]);
         config_.mlp == Mlp::gelu ? only_up(step, layer, x) : gate_and_up(step, layer, x);
+        step.end(StepPart::gate_up);
         worker.barrier();
         project(step, layer.down,
                 load(step, s.ff, config_.ff_size, i, act_forms(act_, layer.down.matrix)), s.delta);
+        step.end(StepPart::down);
         worker.barrier();
         stream.add(s.delta, layer.ffn_post_norm);
     }
     head(step, stream);
+    step.end(StepPart::head);
 }
 
 void Transformer::embed(const Step& step) const {
@@ -173,6 +184,7 @@ const Activations& Transformer::load_rows(const Step& step, uint32_t width, ActF
         x.reset(n_rows, width, forms);
         for (uint32_t row = 0; row < n_rows; ++row)
             load_row(row, x, row % step.worker.count() == step.worker.index());
+        step.end(StepPart::norm);
         return x;
     }
     Activations& x = step.s.shared[0];
@@ -180,6 +192,7 @@ const Activations& Transformer::load_rows(const Step& step, uint32_t width, ActF
     step.worker.barrier();
     const Share rows = share(step.worker, n_rows);
     for (uint32_t row = rows.begin; row < rows.end; ++row) load_row(row, x, true);
+    step.end(StepPart::norm);
     step.worker.barrier();
     return x;
 }

@@ -8,6 +8,7 @@
 
 #include "base/thread_pool.h"
 #include "model/scratch.h"
+#include "model/step_profile.h"
 #include "model/transformer.h"
 
 namespace kvik {
@@ -21,6 +22,12 @@ struct Transformer::Step {
 
     uint32_t n_rows() const { return static_cast<uint32_t>(batch.tokens.size()); }
     WorkerScratch& own() const { return s.workers[worker.index()]; }
+    void begin() const {
+        if (s.limits.profile) s.limits.profile->begin(worker);
+    }
+    void end(StepPart part) const {
+        if (s.limits.profile) s.limits.profile->end(worker, part);
+    }
     // The first one stays: what follows it is only its consequence.
     void flag(uint32_t layer) const {
         uint32_t none = 0;

@@ -34,6 +34,7 @@ struct RigOptions {
     KvType kv = KvType::f16;
     uint32_t block_tokens = 32;
     uint64_t block_seed = 0;  // 0: blocks in order
+    StepProfile* profile = nullptr;
 };
 
 // One model with KV room for `n_sequences` of its context length.
@@ -57,7 +58,8 @@ class Rig {
             std::shuffle(blocks_.begin(), blocks_.end(), std::mt19937_64(options.block_seed));
         storage_ = *Arena::reserve(blocks_.size() * kv.block_bytes(), "test KV");
         view_ = {storage_.data(), kv};
-        scratch_ = *model->make_scratch({512, 512, model->spec().context_length}, pool_);
+        scratch_ =
+            *model->make_scratch({512, 512, model->spec().context_length, options.profile}, pool_);
     }
 
     std::span<const BlockId> blocks(uint32_t sequence) const {
