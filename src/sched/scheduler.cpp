@@ -30,11 +30,58 @@ static uint32_t rows_that_fit(const SequenceView& view, uint32_t n_rows, uint32_
 
 namespace {
 
+// What the rows planned so far will take, and what may be added in time.
+class StepTime {
+  public:
+    explicit StepTime(const StepCosts* costs) : costs_(costs) {}
+
+    void add_stream(uint32_t n_rows, uint32_t depth) {
+        if (!costs_ || n_rows == 0) return;
+        n_streams_ += n_rows;
+        depth_ms_ += costs_->depth_ms(1, depth);
+        target_ms_ = std::max(kStepMs, kStreamSteps * ms());
+    }
+    void add_prompt(uint32_t n_rows, uint32_t depth) {
+        if (!costs_) return;
+        depth_ms_ += costs_->depth_ms(n_rows, depth + n_rows);
+        n_prompt_rows_ += n_rows;
+    }
+    // The most of n rows of a prompt at this depth with which the step stays in time. All of them
+    // where no stream waits for it.
+    uint32_t prompt_rows(uint32_t n, uint32_t depth) const {
+        if (n_streams_ == 0) return n;
+        uint32_t fits = 0;
+        for (uint32_t too_many = n + 1; too_many - fits > 1;) {
+            const uint32_t tried = fits + (too_many - fits) / 2;
+            StepTime with = *this;
+            with.add_prompt(tried, depth);
+            (with.ms() <= target_ms_ ? fits : too_many) = tried;
+        }
+        return fits;
+    }
+
+  private:
+    // Streams want logits for every row, prompts do not; the weights are read once for all.
+    double ms() const {
+        return costs_->ms(n_streams_, 0) + depth_ms_ +
+               costs_->prompt_ms(n_streams_ + n_prompt_rows_) - costs_->prompt_ms(n_streams_);
+    }
+
+    const StepCosts* costs_;
+    uint32_t n_streams_ = 0, n_prompt_rows_ = 0;
+    double depth_ms_ = 0;
+    double target_ms_ = 0;
+};
+
 // What is left while one plan is made.
 class Planner {
   public:
     Planner(std::span<const SequenceView> sequences, const Room& room, StepPlan& plan)
-        : sequences_(sequences), room_(room), plan_(plan), n_free_(room.n_free_blocks) {
+        : sequences_(sequences),
+          room_(room),
+          plan_(plan),
+          time_(room.costs),
+          n_free_(room.n_free_blocks) {
         KVIK_CHECK(room.n_logits_rows >= sequences.size(), "every sequence may have a logits row");
         n_spare_logits_ = room.n_logits_rows - static_cast<uint32_t>(sequences.size());
     }
@@ -43,7 +90,10 @@ class Planner {
     uint32_t plan_streams() {
         uint32_t n = 0;
         for (uint32_t i = 0; i < sequences_.size(); ++i) {
-            if (sequences_[i].n_pending() == 1) n += give(i, 1);
+            if (sequences_[i].n_pending() != 1) continue;
+            const uint32_t n_given = give(i, 1);
+            time_.add_stream(n_given, sequences_[i].n_computed);
+            n += n_given;
         }
         return n;
     }
@@ -52,7 +102,12 @@ class Planner {
     void plan_prompts(uint32_t n_rows) {
         for (uint32_t i = 0; i < sequences_.size() && n_rows > 0; ++i) {
             if (sequences_[i].n_pending() <= 1) continue;
-            const uint32_t n = give(i, std::min(n_rows, sequences_[i].n_pending()));
+            const uint32_t depth = sequences_[i].n_computed;
+            const uint32_t n_most = std::min(n_rows, sequences_[i].n_pending());
+            const uint32_t n_timely = time_.prompt_rows(n_most, depth);
+            if (n_timely == 0 && plan_.n_prompt_rows > 0) return;
+            const uint32_t n = give(i, std::max(1u, n_timely));
+            time_.add_prompt(n, depth);
             plan_.n_prompt_rows += n;
             n_rows -= n;
         }
@@ -92,6 +147,7 @@ class Planner {
     std::span<const SequenceView> sequences_;
     const Room& room_;
     StepPlan& plan_;
+    StepTime time_;
     uint32_t n_free_;
     uint32_t n_spare_logits_;
     uint32_t n_wanted_ = 0;

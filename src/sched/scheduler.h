@@ -2,8 +2,9 @@
 //
 // Policy  1. a sequence with one token to compute gets its row first: long prompts never stop
 //            streams that run;
-//         2. prompts get what is left of n_rows, oldest first, cut into chunks; at least one row,
-//            so that many streams never stop a prompt either;
+//         2. prompts get what is left of n_rows, oldest first, cut into chunks: beside streams, if
+//            costs are known, to a step of kStepMs or kStreamSteps times what the streams alone
+//            take; at least one row, so that many streams never stop a prompt either;
 //         3. blocks go in the same order; who gets none waits for an eviction, else the youngest
 //            sequence gives its blocks up for an older one, never the other way round.
 // Cost    O(sequences) a plan.
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <span>
 
+#include "sched/step_costs.h"
 #include "sched/step_plan.h"
 
 namespace kvik {
@@ -36,7 +38,13 @@ struct Room {
     uint32_t n_logits_rows = 0;  // at least one a sequence
     uint32_t n_free_blocks = 0;
     uint32_t block_tokens = 0;
+    const StepCosts* costs = nullptr;  // null: not known, n_rows alone cuts a prompt
 };
+
+// Beside a prompt streams go on at ten tokens a second, faster than one reads; where a step of
+// theirs takes longer than half of that anyway, the prompt gets as much time as they do.
+inline constexpr double kStepMs = 100;
+inline constexpr double kStreamSteps = 2;
 
 // Blocks that `view` must be given before its next n rows can be written.
 uint32_t blocks_wanted(const SequenceView& view, uint32_t n_rows, uint32_t block_tokens);

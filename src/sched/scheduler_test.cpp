@@ -5,6 +5,8 @@
 #include <numeric>
 #include <random>
 
+#include "sched/test_costs.h"
+
 namespace kvik {
 namespace {
 
@@ -116,6 +118,61 @@ TEST(Scheduler, never_takes_an_older_sequences_blocks) {
     EXPECT_FALSE(plan.preempt.has_value());
 }
 
+// `first` ms for one row and `more` for each further one, at any depth.
+StepCosts flat(double first, double more) {
+    StepCosts costs;
+    for (auto& row : costs.step_ms)
+        for (size_t r = 0; r < row.size(); ++r) row[r] = first + more * (StepCosts::kRows[r] - 1);
+    for (size_t i = 0; i < costs.chunk_ms.size(); ++i)
+        costs.chunk_ms[i] = first + more * (StepCosts::kChunks[i] - 1);
+    return costs;
+}
+
+TEST(Scheduler, cuts_a_prompt_beside_streams_to_a_step_in_time) {
+    const StepCosts costs = flat(4, 0.5);
+    Room r = room(512, 100);
+    r.costs = &costs;
+    const StepPlan plan = plan_of({prompt(1000), stream(5), stream(9)}, r);
+    EXPECT_EQ(rows_of(plan, 0), 191u);  // 4.5 ms of streams and 95.5 of the prompt
+}
+
+TEST(Scheduler, counts_the_depth_of_streams_and_prompts_into_a_step) {
+    StepCosts costs = flat(4, 0.5);
+    for (size_t d = 0; d < StepCosts::kDepths.size(); ++d)
+        for (size_t i = 0; i < StepCosts::kRows.size(); ++i)
+            costs.step_ms[d][i] += StepCosts::kDepths[d] / 1024.0 * StepCosts::kRows[i];
+    Room r = room(512, 1000);
+    r.costs = &costs;
+    const uint32_t shallow = rows_of(plan_of({prompt(4000), stream(9)}, r), 0);
+    const uint32_t beside_deep = rows_of(plan_of({prompt(4000), stream(4096)}, r), 0);
+    SequenceView deep = prompt(4000);
+    deep.n_computed = 3000;
+    deep.n_blocks = (3000 + kBlock - 1) / kBlock;
+    const uint32_t deep_beside = rows_of(plan_of({deep, stream(9)}, r), 0);
+    EXPECT_LT(beside_deep, shallow);
+    EXPECT_LT(deep_beside, shallow / 2);
+}
+
+TEST(Scheduler, gives_a_prompt_as_much_time_as_slow_streams_take) {
+    const StepCosts costs = flat(200, 10);
+    Room r = room(512, 100);
+    r.costs = &costs;
+    EXPECT_EQ(rows_of(plan_of({stream(5), prompt(1000)}, r), 1), 20u);
+    const StepCosts steep = flat(200, 300);
+    r.costs = &steep;
+    EXPECT_EQ(rows_of(plan_of({stream(5), prompt(1000), prompt(1000)}, r), 1), 1u);
+    EXPECT_EQ(rows_of(plan_of({stream(5), prompt(1000), prompt(1000)}, r), 2), 0u);
+}
+
+TEST(Scheduler, cuts_no_prompt_for_time_where_no_stream_waits) {
+    const StepCosts costs = flat(400, 100);
+    Room r = room(512, 100);
+    r.costs = &costs;
+    const StepPlan plan = plan_of({prompt(300), prompt(300)}, r);
+    EXPECT_EQ(rows_of(plan, 0), 300u);
+    EXPECT_EQ(rows_of(plan, 1), 212u);
+}
+
 // Random sequences and rooms: a plan fits its room, and the oldest sequence gets a row, or blocks
 // are short and either nobody younger holds any or one of them is named.
 TEST(Scheduler, plans_fit_their_room_and_the_oldest_moves) {
@@ -135,6 +192,8 @@ TEST(Scheduler, plans_fit_their_room_and_the_oldest_moves) {
         }
         Room r = room(1 + rng() % 64, rng() % 7);
         r.n_logits_rows = 8 + rng() % 8;
+        const StepCosts costs = random_costs(rng);
+        if (rng() % 2) r.costs = &costs;
         const StepPlan plan = plan_of(all, r);
 
         uint32_t n_rows = 0, n_logits_rows = 0, n_blocks = 0;

@@ -1,0 +1,78 @@
+#include "sched/step_costs.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kvik {
+namespace {
+
+// Where x lies on an axis: between the points `low` and `low` + 1, or beyond them.
+struct Place {
+    size_t low = 0;
+    double part = 0;  // of the way from one to the other; above 1 beyond the last
+};
+
+template <size_t n>
+Place place_on(const std::array<uint32_t, n>& axis, uint32_t x) {
+    size_t low = 0;
+    while (low + 2 < n && x >= axis[low + 1]) ++low;
+    const double from = axis[low], to = axis[low + 1];
+    return {low, (std::max<double>(x, from) - from) / (to - from)};
+}
+
+// Exact at both ends.
+double between(double a, double b, double part) {
+    return part == 1 ? b : a + (b - a) * part;
+}
+
+template <size_t n>
+double at(const std::array<double, n>& values, const Place& place) {
+    return between(values[place.low], values[place.low + 1], place.part);
+}
+
+}  // namespace
+
+double StepCosts::ms(uint32_t n_rows, uint32_t depth) const {
+    if (n_rows == 0) return 0;
+    const Place row = place_on(kRows, n_rows);
+    const Place deep = place_on(kDepths, depth);
+    return between(at(step_ms[deep.low], row), at(step_ms[deep.low + 1], row), deep.part);
+}
+
+double StepCosts::depth_ms(uint32_t n_rows, uint32_t depth) const {
+    return std::max(0.0, ms(n_rows, depth) - ms(n_rows, 0));
+}
+
+double StepCosts::prompt_ms(uint32_t n_rows) const {
+    return n_rows == 0 ? 0 : at(chunk_ms, place_on(kChunks, n_rows));
+}
+
+uint32_t StepCosts::rows_within(double factor, uint32_t depth) const {
+    const double most_ms = factor * ms(1, depth);
+    uint32_t n = 1;
+    while (n < kRows.back() && ms(n + 1, depth) <= most_ms) ++n;
+    return n;
+}
+
+bool StepCosts::is_lawful() const {
+    const auto rises = [](const auto& values) {
+        return values.front() >= 0 && std::isfinite(values.back()) &&
+               std::is_sorted(values.begin(), values.end());
+    };
+    for (size_t d = 0; d < kDepths.size(); ++d) {
+        for (size_t r = 0; r < kRows.size(); ++r) {
+            if (std::isnan(step_ms[d][r])) return false;
+            if (d > 0 && step_ms[d][r] < step_ms[d - 1][r]) return false;
+        }
+        if (!rises(step_ms[d])) return false;
+        // Beyond the last depth more rows must not cost less either.
+        for (size_t r = 1; d > 0 && r < kRows.size(); ++r) {
+            const double more = step_ms[d][r] - step_ms[d - 1][r];
+            if (more < step_ms[d][r - 1] - step_ms[d - 1][r - 1]) return false;
+        }
+    }
+    return std::none_of(chunk_ms.begin(), chunk_ms.end(), [](double v) { return std::isnan(v); }) &&
+           rises(chunk_ms);
+}
+
+}  // namespace kvik
