@@ -6,6 +6,8 @@
 namespace kvik {
 namespace {
 
+constexpr double kRounding = 1e-9;
+
 // Where x lies on an axis: between the points `low` and `low` + 1, or beyond them.
 struct Place {
     size_t low = 0;
@@ -65,10 +67,11 @@ bool StepCosts::is_lawful() const {
             if (d > 0 && step_ms[d][r] < step_ms[d - 1][r]) return false;
         }
         if (!rises(step_ms[d])) return false;
-        // Beyond the last depth more rows must not cost less either.
+        // Beyond the last depth more rows must not cost less either, but for rounding.
         for (size_t r = 1; d > 0 && r < kRows.size(); ++r) {
             const double more = step_ms[d][r] - step_ms[d - 1][r];
-            if (more < step_ms[d][r - 1] - step_ms[d - 1][r - 1]) return false;
+            const double less = step_ms[d][r - 1] - step_ms[d - 1][r - 1];
+            if (more < less - kRounding * step_ms[d][r]) return false;
         }
     }
     return std::none_of(chunk_ms.begin(), chunk_ms.end(), [](double v) { return std::isnan(v); }) &&

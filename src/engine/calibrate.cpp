@@ -1,0 +1,127 @@
+#include "engine/calibrate.h"
+
+#include <algorithm>
+
+#include "engine/measured_steps.h"
+
+namespace kvik {
+namespace {
+
+constexpr double kPointMs = 6;  // a point that takes less is timed again: the best of kMostRuns
+constexpr int kMostRuns = 3;
+constexpr uint32_t kLeastDepth = 256;  // too little of 2048 to say anything of it
+
+enum class Kind : uint8_t { step, chunk };
+enum class Must : uint8_t { always, in_budget };
+
+// Indices into the axes of StepCosts.
+struct Item {
+    Kind kind;
+    size_t rows, depth;
+    Must must = Must::in_budget;
+};
+
+constexpr Item kOrder[] = {
+    {Kind::step, 0, 0},                // 1 row again, now that all is warm
+    {Kind::step, 2, 0, Must::always},  // 4 rows: the price of a row
+    {Kind::step, 0, 1, Must::always},  // the price of depth
+    {Kind::step, 5, 0},                // 16 rows, at both depths
+    {Kind::step, 5, 1},
+    {Kind::chunk, 1, 0},  // 16 and 64 rows without logits
+    {Kind::chunk, 2, 0},
+    {Kind::step, 3, 0},
+    {Kind::step, 1, 0},
+    {Kind::step, 2, 1},
+    {Kind::step, 4, 0},
+    {Kind::step, 3, 1},
+    {Kind::step, 0, 2},
+    {Kind::step, 5, 2},
+    {Kind::step, 1, 1},
+    {Kind::step, 4, 1},
+};
+
+class Calibration {
+  public:
+    Calibration(const CalibrationLimits& limits, const TimeStep& time,
+                const std::function<double()>& now_ms)
+        : limits_(limits), time_(time), now_ms_(now_ms), start_ms_(now_ms()) {}
+
+    std::optional<StepCosts> run() {
+        const std::optional<double> cold = time_({});
+        if (!cold) return std::nullopt;
+        measured_.set_step(0, 0, *cold);
+        for (const Item& item : kOrder) {
+            const std::optional<StepPoint> point = point_of(item);
+            if (!point) continue;
+            if (item.must == Must::in_budget && !has_time_for(expected_ms(item))) continue;
+            const std::optional<double> ms = best_ms(*point);
+            if (!ms) return std::nullopt;
+            note(item, *point, *ms);
+        }
+        return measured_.complete();
+    }
+
+  private:
+    std::optional<StepPoint> point_of(const Item& item) const {
+        const bool is_step = item.kind == Kind::step;
+        const uint32_t n = is_step ? StepCosts::kRows[item.rows] : StepCosts::kChunks[item.rows];
+        const uint32_t wanted = StepCosts::kDepths[item.depth];
+        const StepPoint point = {.n_rows = n,
+                                 .depth = std::min(wanted, limits_.n_depth),
+                                 .n_logits_rows = is_step ? n : 1};
+        if (point.n_rows > limits_.n_rows || point.n_logits_rows > limits_.n_logits_rows) return {};
+        // A depth is not measured where the one before would be.
+        const uint32_t before = item.depth > 0 ? StepCosts::kDepths[item.depth - 1] : 0;
+        if (wanted > 0 && point.depth < std::max(2 * before, kLeastDepth)) return {};
+        return point;
+    }
+
+    bool has_time_for(double ms) const {
+        const StepCosts costs = measured_.complete();
+        const double budget_ms = std::max(kBudgetMs, kBudgetSteps * costs.ms(1, 0));
+        return now_ms_() - start_ms_ + ms <= budget_ms;
+    }
+
+    double expected_ms(const Item& item) const {
+        const StepCosts costs = measured_.complete();
+        return item.kind == Kind::step
+                   ? costs.ms(StepCosts::kRows[item.rows], StepCosts::kDepths[item.depth])
+                   : costs.prompt_ms(StepCosts::kChunks[item.rows]);
+    }
+
+    std::optional<double> best_ms(const StepPoint& point) const {
+        std::optional<double> best = time_(point);
+        for (int n = 1; n < kMostRuns && best && *best * (n + 1) <= kPointMs; ++n) {
+            if (!has_time_for(*best)) break;
+            const std::optional<double> again = time_(point);
+            if (!again) return std::nullopt;
+            best = std::min(*best, *again);
+        }
+        return best;
+    }
+
+    void note(const Item& item, const StepPoint& point, double ms) {
+        if (item.kind == Kind::chunk) return measured_.set_chunk(item.rows, ms);
+        const uint32_t wanted = StepCosts::kDepths[item.depth];
+        if (point.depth < wanted) {
+            const double flat_ms = measured_.complete().ms(point.n_rows, 0);
+            ms = flat_ms + std::max(0.0, ms - flat_ms) * wanted / point.depth;
+        }
+        measured_.set_step(item.rows, item.depth, ms);
+    }
+
+    const CalibrationLimits& limits_;
+    const TimeStep& time_;
+    const std::function<double()>& now_ms_;
+    const double start_ms_;
+    MeasuredSteps measured_;
+};
+
+}  // namespace
+
+std::optional<StepCosts> calibrate(const CalibrationLimits& limits, const TimeStep& time,
+                                   const std::function<double()>& now_ms) {
+    return Calibration(limits, time, now_ms).run();
+}
+
+}  // namespace kvik
