@@ -5,33 +5,24 @@
 namespace kvik::cli {
 namespace {
 
-constexpr ModelNeeds kNeeds = {
-    .weight_bytes = 3000, .step_bytes = 2000, .quantised_macs = 500, .float_macs = 100};
+constexpr Ceilings kCeilings = {.read_bytes_per_s = {.one = 1, .all = 1000},
+                                .int8_ops_per_s = {.one = 1, .all = 4000},
+                                .f32_ops_per_s = {.one = 1, .all = 500}};
 
-Ceilings ceilings() {
-    return {.read_bytes_per_s = {.one = 1, .all = 1000},
-            .int8_ops_per_s = {.one = 1, .all = 4000},
-            .f32_ops_per_s = {.one = 1, .all = 1000}};
+TEST(BenchLimits, reading_binds_while_it_takes_longer_than_multiplying) {
+    const Limit limit = limit_of({.read_bytes = 2000, .int8_ops = 4000}, kCeilings);
+    EXPECT_DOUBLE_EQ(limit.ms, 2000);
+    EXPECT_EQ(limit.name, "read");
 }
 
-TEST(BenchLimits, a_step_reads_its_weights_once) {
-    const BenchLimits limits(kNeeds, ceilings(), Act::int8);
-    EXPECT_DOUBLE_EQ(limits.of_steps(3).ms, 6000);
-    EXPECT_EQ(limits.of_steps(3).name, "read");
+TEST(BenchLimits, products_of_both_kinds_wait_for_each_other) {
+    const Limit limit = limit_of({.read_bytes = 2000, .int8_ops = 8000, .f32_ops = 500}, kCeilings);
+    EXPECT_DOUBLE_EQ(limit.ms, 3000);
+    EXPECT_EQ(limit.name, "int8");
 }
 
-TEST(BenchLimits, a_prompt_multiplies_each_token_with_quantised_and_other_weights) {
-    const BenchLimits limits(kNeeds, ceilings(), Act::int8);
-    EXPECT_DOUBLE_EQ(limits.of_prompt(2).ms, 2 * (250 + 200));
-    EXPECT_EQ(limits.of_prompt(2).name, "int8");
-}
-
-TEST(BenchLimits, without_int8_all_of_it_is_f32) {
-    EXPECT_DOUBLE_EQ(BenchLimits(kNeeds, ceilings(), Act::f32).of_prompt(1).ms, 1200);
-    EXPECT_EQ(BenchLimits(kNeeds, ceilings(), Act::f32).of_prompt(1).name, "f32");
-    const ModelNeeds floats = {
-        .weight_bytes = 0, .step_bytes = 0, .quantised_macs = 0, .float_macs = 50};
-    EXPECT_EQ(BenchLimits(floats, ceilings(), Act::int8).of_prompt(1).name, "f32");
+TEST(BenchLimits, the_longer_kind_of_product_gives_the_name) {
+    EXPECT_EQ(limit_of({.int8_ops = 100, .f32_ops = 100}, kCeilings).name, "f32");
 }
 
 }  // namespace

@@ -32,8 +32,9 @@ class StepRig {
                                 const Limits& limits);
 
     Result<void> prefill_to(uint32_t depth);  // never less than before
-    // n rows after the prefilled ones in one step, with all their logits.
-    Result<double> step_ms(uint32_t n_rows);
+    // n rows after the first `depth` tokens in one step, with all their logits: the median of some
+    // steps, one before them to warm up. What it writes is what was there.
+    Result<double> step_ms(uint32_t depth, uint32_t n_rows);
 
   private:
     StepRig(const Model& model, KvStorage storage, std::unique_ptr<Scratch> scratch,

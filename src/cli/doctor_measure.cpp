@@ -5,9 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <utility>
-#include <vector>
 
-#include "base/arena.h"
 #include "kernels/pack.h"
 
 namespace kvik::cli {
@@ -16,11 +14,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr double kSeconds = 0.06;  // of each measurement
 
-// Rounds of `work` for kSeconds, at least three: the fewest seconds that one took.
-double best_seconds(const std::function<void()>& work) {
+// Rounds of `work` for so long, at least three: the fewest seconds that one took.
+double best_seconds(double seconds, const std::function<void()>& work) {
     const auto begin = Clock::now();
     double best = 1e9, passed = 0;
-    for (int i = 0; i < 3 || passed < kSeconds; ++i) {
+    for (int i = 0; i < 3 || passed < seconds; ++i) {
         const auto start = Clock::now();
         work();
         const auto end = Clock::now();
@@ -40,47 +38,15 @@ uint64_t read_all(const uint64_t* words, uint64_t n_words) {
     return sum;
 }
 
-Result<Rate> measure_reading(ThreadPool& pool, uint64_t buffer_bytes) {
-    KVIK_TRY(const Arena buffer, Arena::reserve(buffer_bytes, "buffer for measuring memory"));
-    const auto* words = reinterpret_cast<const uint64_t*>(buffer.data());
-    // Rounds are short, so that some are undisturbed, and go through the whole buffer, so that none
-    // finds its words in a cache.
-    constexpr uint64_t kWindows = 8;
-    const uint64_t n_words = buffer_bytes / sizeof(uint64_t) / kWindows;
-    std::vector<uint64_t> sums(pool.n_threads() * 8);  // a cache line each
-    const auto share = [n_words](Worker w) {
-        const uint64_t begin = n_words * w.index() / w.count();
-        return std::pair(begin, n_words * (w.index() + 1) / w.count() - begin);
-    };
-    // Pages that were never written are all the same page of zeros.
-    pool.run([&](Worker w) {
-        const auto [begin, n] = share(w);
-        std::memset(buffer.data() + begin * kWindows * sizeof(uint64_t), 1,
-                    n * kWindows * sizeof(uint64_t));
-    });
-    uint64_t round = 0;
-    const auto window = [&] { return words + round++ % kWindows * n_words; };
-    const double one = best_seconds([&] { sums[0] += read_all(window(), n_words); });
-    const double all = best_seconds([&] {
-        const uint64_t* from = window();
-        pool.run([&](Worker w) {
-            const auto [begin, n] = share(w);
-            sums[w.index() * 8] += read_all(from + begin, n);
-        });
-    });
-    // Used, so that reading cannot be left out.
-    [[maybe_unused]] const volatile uint64_t used = sums[0];
-    return Rate{static_cast<double>(n_words * 8) / one, static_cast<double>(n_words * 8) / all};
-}
-
 // `multiply` does `ops` operations on data that lies in a core's own cache.
 Rate measure_compute(ThreadPool& pool, double ops, const std::function<void(uint32_t)>& multiply) {
     constexpr int kRepeats = 200;
     const auto repeat = [&](uint32_t worker) {
         for (int i = 0; i < kRepeats; ++i) multiply(worker);
     };
-    const double one = best_seconds([&] { repeat(0); });
-    const double all = best_seconds([&] { pool.run([&](Worker w) { repeat(w.index()); }); });
+    const double one = best_seconds(kSeconds, [&] { repeat(0); });
+    const double all =
+        best_seconds(kSeconds, [&] { pool.run([&](Worker w) { repeat(w.index()); }); });
     return {ops * kRepeats / one, ops * kRepeats * pool.n_threads() / all};
 }
 
@@ -139,10 +105,57 @@ Rate measure_work(const KernelTable& kernels, ThreadPool& pool) {
 
 }  // namespace
 
+// Rounds are short, so that some are undisturbed, and go through the whole buffer, so that none
+// finds its words in a cache.
+static constexpr uint64_t kWindows = 8;
+
+Result<ReadMeter> ReadMeter::open(ThreadPool& pool, uint64_t buffer_bytes) {
+    KVIK_TRY(Arena buffer, Arena::reserve(buffer_bytes, "buffer for measuring memory"));
+    return ReadMeter(pool, std::move(buffer));
+}
+
+ReadMeter::ReadMeter(ThreadPool& pool, Arena buffer)
+    : pool_(&pool),
+      buffer_(std::move(buffer)),
+      n_words_(buffer_.n_bytes() / sizeof(uint64_t) / kWindows),
+      sums_(pool.n_threads() * 8) {
+    // Pages that were never written are all the same page of zeros.
+    pool.run([&](Worker w) {
+        const uint64_t begin = buffer_.n_bytes() * w.index() / w.count();
+        const uint64_t end = buffer_.n_bytes() * (w.index() + 1) / w.count();
+        std::memset(buffer_.data() + begin, 1, end - begin);
+    });
+}
+
+const uint64_t* ReadMeter::next_window() {
+    return reinterpret_cast<const uint64_t*>(buffer_.data()) + round_++ % kWindows * n_words_;
+}
+
+double ReadMeter::one(double seconds) {
+    const double best =
+        best_seconds(seconds, [&] { sums_[0] += read_all(next_window(), n_words_); });
+    return static_cast<double>(n_words_ * sizeof(uint64_t)) / best;
+}
+
+double ReadMeter::all(double seconds) {
+    const double best = best_seconds(seconds, [&] {
+        const uint64_t* window = next_window();
+        pool_->run([&](Worker w) {
+            const uint64_t begin = n_words_ * w.index() / w.count();
+            const uint64_t end = n_words_ * (w.index() + 1) / w.count();
+            sums_[w.index() * 8] += read_all(window + begin, end - begin);
+        });
+    });
+    // Used, so that reading cannot be left out.
+    [[maybe_unused]] const volatile uint64_t used = sums_[0];
+    return static_cast<double>(n_words_ * sizeof(uint64_t)) / best;
+}
+
 Result<Ceilings> measure_ceilings(const KernelTable& kernels, ThreadPool& pool,
                                   uint64_t buffer_bytes) {
     Ceilings ceilings;
-    KVIK_TRY(ceilings.read_bytes_per_s, measure_reading(pool, buffer_bytes));
+    KVIK_TRY(ReadMeter meter, ReadMeter::open(pool, buffer_bytes));
+    ceilings.read_bytes_per_s = {meter.one(kSeconds), meter.all(kSeconds)};
     ceilings.int8_ops_per_s = measure_work<Int8Work>(kernels, pool);
     ceilings.f32_ops_per_s = measure_work<FloatWork>(kernels, pool);
     return ceilings;

@@ -7,7 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "base/arena.h"
 #include "base/result.h"
 #include "base/thread_pool.h"
 #include "kernels/table.h"
@@ -26,6 +28,26 @@ struct Ceilings {
 };
 
 inline constexpr uint64_t kReadBuffer = 128ull << 20;  // larger than what caches hold of it
+
+// How fast memory is read now. That may wander within seconds: what is held against it is measured
+// beside it.
+class ReadMeter {
+  public:
+    // Borrows the pool.
+    static Result<ReadMeter> open(ThreadPool& pool, uint64_t buffer_bytes = kReadBuffer);
+    double one(double seconds);  // bytes per second of the calling thread
+    double all(double seconds);  // of the pool
+
+  private:
+    ReadMeter(ThreadPool& pool, Arena buffer);
+    const uint64_t* next_window();
+
+    ThreadPool* pool_;
+    Arena buffer_;
+    uint64_t n_words_;  // of a window
+    uint64_t round_ = 0;
+    std::vector<uint64_t> sums_;  // a cache line each
+};
 
 Result<Ceilings> measure_ceilings(const KernelTable& kernels, ThreadPool& pool,
                                   uint64_t buffer_bytes = kReadBuffer);

@@ -20,9 +20,10 @@ Result<ModelNeeds> check_model(const ModelSource& source, const std::string& pat
         const bool is_head = m.to == (source.config.tied_head ? &weights.embedding : &weights.head);
         const bool is_table = m.to == &weights.embedding || m.to == &weights.positions;
         if (!is_table || is_head) needs.step_bytes += m.to->n_bytes();
-        if (is_table || is_head) continue;
+        if (is_table && !is_head) continue;
+        MultiplyAdds& macs = is_head ? needs.head : needs.token;
         const bool is_quantised = tile_traits(m.to->type).group > 1;
-        (is_quantised ? needs.quantised_macs : needs.float_macs) += uint64_t{m.n_out} * m.n_in;
+        (is_quantised ? macs.quantised : macs.floats) += uint64_t{m.n_out} * m.n_in;
     }
     return needs;
 }

@@ -12,12 +12,17 @@
 
 namespace kvik {
 
-// Of a step with one token. The products of attention are apart: they grow with the context.
+struct MultiplyAdds {
+    uint64_t quantised = 0;  // with quantised weights
+    uint64_t floats = 0;     // with F32, F16 and BF16 weights
+};
+
+// The products of attention are apart: they grow with the context.
 struct ModelNeeds {
-    uint64_t weight_bytes = 0;    // resident, packed
-    uint64_t step_bytes = 0;      // of these, read in every step
-    uint64_t quantised_macs = 0;  // multiply-adds with quantised weights, without the head's
-    uint64_t float_macs = 0;      // with F32, F16 and BF16 weights
+    uint64_t weight_bytes = 0;  // resident, packed
+    uint64_t step_bytes = 0;    // of these, read in every step
+    MultiplyAdds token;         // of each token, without the head's
+    MultiplyAdds head;          // of each row of logits
 };
 
 // `path` is for messages.

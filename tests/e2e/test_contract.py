@@ -179,13 +179,22 @@ class Others(unittest.TestCase):
 
     def test_bench_prints_a_list_of_measurements(self):
         rows = kvik_json("bench", MODEL, "-p", 32, "-n", 4, "-b", "1,2")
-        self.assertLessEqual({"pp", "tg"}, {row["test"] for row in rows})
+        self.assertEqual([(row["test"], row["rows"] * row["streams"]) for row in rows],
+                         [("rows", 1), ("rows", 2), ("pp", 1), ("tg", 1), ("streams", 1),
+                          ("streams", 2)])
+        self.assertEqual([row.get("x1") == 1 for row in rows if "x1" in row],
+                         [True, False, True, False])
         for row in rows:
             self.assertLessEqual({"test", "n", "rows", "streams", "depth", "tokens_per_s", "ms",
-                                  "runs"}, set(row))
+                                  "ms_min", "ms_max", "runs"}, set(row))
             self.assertGreater(row["tokens_per_s"], 0)
             self.assertGreater(row["percent"], 0)
             self.assertIn(row["of"], ("read", "int8", "f32"))
+
+    def test_bench_measures_only_what_is_asked_for(self):
+        rows = kvik_json("bench", MODEL, "-p", 32, "-r", 1, "-d", "0,64")
+        self.assertEqual([(row["test"], row["depth"]) for row in rows], [("pp", 0), ("pp", 64)])
+        self.assertIn("x1", rows[1])
 
     def test_bench_prints_nothing_before_the_model_is_open(self):
         for arguments in (("nowhere.gguf",), (MODEL, "--cache-ram", "1K"), (MODEL, "-d", "1000000")):

@@ -1,0 +1,167 @@
+#include "cli/bench_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/options.h"
+#include "engine/settings.h"
+
+namespace kvik::cli {
+namespace {
+
+constexpr uint32_t kPromptTokens = 512, kDecodeTokens = 128, kStreamTokens = 32;
+const std::vector<uint32_t> kWidths = {1, 2, 4, 5, 8, 16};
+
+// Keeps that a value was given, which its default does not tell.
+template <class T>
+Setter into_given(std::optional<T>& target, WholeRange range) {
+    return [&target, range](std::string_view text) -> Result<void> {
+        T value{};
+        KVIK_TRY_VOID(into(value, range)(text));
+        target = std::move(value);
+        return {};
+    };
+}
+
+Setter into_tests(std::optional<std::vector<BenchTest>>& target) {
+    return [&target](std::string_view text) -> Result<void> {
+        std::vector<BenchTest> tests;
+        for (const std::string_view word : split(text, ',')) {
+            BenchTest test{};
+            KVIK_TRY_VOID(choose(test, {{"pp", BenchTest::pp},
+                                        {"tg", BenchTest::tg},
+                                        {"rows", BenchTest::rows},
+                                        {"streams", BenchTest::streams}})(word));
+            tests.push_back(test);
+        }
+        target = std::move(tests);
+        return {};
+    };
+}
+
+void add_test_flags(Flags& flags, BenchOptions& options) {
+    flags.heading("Tests");
+    flags.add({.name = "--test",
+               .value = "NAME,...",
+               .help = "some of: pp, tg, rows, streams (default: those of the flags -p, -n and -b\n"
+                       "that are given; with none of them given, all)",
+               .set = into_tests(options.tests),
+               .settable = Settable::per_verb});
+    flags.add({.name = "-p",
+               .value = "N",
+               .help = "pp: prefill of a prompt of N tokens (default: 512; 0: none)",
+               .set = into_given(options.n_prompt, {0, 1 << 20}),
+               .settable = Settable::per_verb});
+    flags.add({.name = "-n",
+               .value = "N",
+               .help = "tg: decoding of N tokens, one after the other (default: 128; 0: none);\n"
+                       "streams: of N tokens in each of them (default: 32)",
+               .set = into_given(options.n_decode, {0, 1 << 20}),
+               .settable = Settable::per_verb});
+    flags.add({.name = "-b",
+               .value = "M,...",
+               .help = "rows: one step with M tokens of one sequence and all their logits, as\n"
+                       "speculative decoding takes it;\n"
+                       "streams: M sequences decoding together (default: 1,2,4,5,8,16; none)",
+               .set = [&options](std::string_view text) -> Result<void> {
+                   if (text != "none") return into_given(options.widths, {1, kMostSequences})(text);
+                   options.widths.emplace();
+                   return {};
+               },
+               .settable = Settable::per_verb});
+    flags.add({.name = "-d",
+               .value = "D,...",
+               .help = "depth: each test after D tokens of context (default: 0)",
+               .set = into(options.depths, {0, 1 << 24}),
+               .settable = Settable::per_verb});
+    flags.add({.name = "-r",
+               .value = "N",
+               .help = "rounds: each runs every test once, and a ratio (x1) is taken within one\n"
+                       "(default: 5)",
+               .set = into(options.n_runs, {1, 1000}),
+               .settable = Settable::per_verb});
+}
+
+uint32_t greatest(const std::vector<uint32_t>& values) {
+    return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+}
+
+std::vector<uint32_t> ascending(std::vector<uint32_t> values) {
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    return values;
+}
+
+}  // namespace
+
+std::string_view name_of(BenchTest test) {
+    constexpr std::string_view kNames[] = {"pp", "tg", "rows", "streams"};
+    return kNames[static_cast<size_t>(test)];
+}
+
+Flags bench_flags(BenchOptions& options) {
+    Flags flags("bench",
+                "How fast a model runs here, and what share of the machine's ceilings that is:\n"
+                "medians of rounds, all tests by turns.");
+    add_model(flags, options.engine.model_path);
+    add_test_flags(flags, options);
+    add_engine_flags(flags, options.engine);
+    flags.heading("Output");
+    flags.add({.name = "--json",
+               .help = "one JSON list at the end instead of a table",
+               .set = turn_on(options.json)});
+    flags.epilogue(
+        "x1: of rows the time over that of one row, of streams the tokens/s over those of one\n"
+        "stream, of pp and tg at several depths the time over that at the least depth.\n"
+        "% of: the time that the ceiling which binds would take, reading weights and KV (read) or\n"
+        "multiplying (int8, f32), over the time that it took. Memory is measured before each run.");
+    return flags;
+}
+
+uint32_t BenchPlan::most_rows() const {
+    return greatest(rows);
+}
+
+uint32_t BenchPlan::most_streams() const {
+    return greatest(streams);
+}
+
+Result<BenchPlan> plan_bench(const BenchOptions& options) {
+    const bool has_given = options.n_prompt || options.n_decode || options.widths;
+    const auto wants = [&](BenchTest test, bool is_given) {
+        if (!options.tests) return is_given || !has_given;
+        return std::find(options.tests->begin(), options.tests->end(), test) !=
+               options.tests->end();
+    };
+    const std::vector<uint32_t> widths = ascending(options.widths.value_or(kWidths));
+    BenchPlan plan;
+    plan.depths = ascending(options.depths);
+    plan.n_runs = options.n_runs;
+    if (wants(BenchTest::pp, options.n_prompt.has_value()))
+        plan.n_prompt = options.n_prompt.value_or(kPromptTokens);
+    if (wants(BenchTest::tg, options.n_decode.has_value()))
+        plan.n_decode = options.n_decode.value_or(kDecodeTokens);
+    if (wants(BenchTest::rows, options.widths.has_value())) plan.rows = widths;
+    if (wants(BenchTest::streams, options.widths.has_value()) && options.n_decode != 0u) {
+        plan.streams = widths;
+        plan.n_stream_tokens = options.n_decode.value_or(kStreamTokens);
+    }
+    if (plan.rows.empty() && !plan.has_requests())
+        return fail(ErrorKind::usage, "nothing to measure: give -p, -n or -b");
+    return plan;
+}
+
+Result<uint32_t> context_for(const BenchPlan& plan, const EngineOptions& engine,
+                             const ModelSpec& model) {
+    const uint32_t needed = plan.deepest() + std::max({plan.n_prompt, plan.n_decode + 2,
+                                                       plan.n_stream_tokens + 2, plan.most_rows()});
+    const uint32_t most = engine.context > 0 ? engine.context : model.context_length;
+    if (needed > most)
+        return fail(ErrorKind::usage,
+                    fmt::format("-d {} with these -p, -n and -b needs a context of {}, there is {}",
+                                plan.deepest(), needed, most));
+    return engine.context > 0 ? engine.context : needed;
+}
+
+}  // namespace kvik::cli

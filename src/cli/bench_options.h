@@ -1,0 +1,56 @@
+// BenchOptions: the flags of `kvik bench`, and the plan that they make.
+//
+// Invariant a test is measured if --test names it; without --test, if its own flag is given (-p: pp,
+//         -n: tg, -b: rows and streams); without any of these, every test is. 0 tokens and no
+//         widths leave a test out in any case.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "cli/flags.h"
+#include "kvik/kvik.h"
+#include "model/model.h"
+
+namespace kvik::cli {
+
+enum class BenchTest : uint8_t { pp, tg, rows, streams };
+std::string_view name_of(BenchTest test);
+
+struct BenchOptions {
+    EngineOptions engine;
+    std::optional<std::vector<BenchTest>> tests;
+    std::optional<uint32_t> n_prompt, n_decode;
+    std::optional<std::vector<uint32_t>> widths;
+    std::vector<uint32_t> depths = {0};
+    uint32_t n_runs = 5;
+    bool json = false;
+};
+
+Flags bench_flags(BenchOptions& options);
+
+struct BenchPlan {
+    uint32_t n_prompt = 0;                // tokens of a prompt
+    uint32_t n_decode = 0;                // tokens that one sequence decodes
+    uint32_t n_stream_tokens = 0;         // tokens that each of several decodes
+    std::vector<uint32_t> rows, streams;  // widths
+    std::vector<uint32_t> depths;         // ascending
+    uint32_t n_runs = 0;
+
+    uint32_t most_rows() const;
+    uint32_t most_streams() const;
+    uint32_t deepest() const { return depths.back(); }
+    bool has_requests() const { return n_prompt > 0 || n_decode > 0 || !streams.empty(); }
+};
+
+// Errors: nothing to measure.
+Result<BenchPlan> plan_bench(const BenchOptions& options);
+
+// Positions that the tests need, or --ctx if that asks for more.
+// Errors: --ctx or the model has fewer.
+Result<uint32_t> context_for(const BenchPlan& plan, const EngineOptions& engine,
+                             const ModelSpec& model);
+
+}  // namespace kvik::cli

@@ -1,0 +1,83 @@
+#include "cli/bench_options.h"
+
+#include <gtest/gtest.h>
+
+namespace kvik::cli {
+namespace {
+
+using Widths = std::vector<uint32_t>;
+
+std::optional<std::string> unset(const std::string&) {
+    return std::nullopt;
+}
+
+BenchPlan plan(std::vector<std::string> args) {
+    args.insert(args.begin(), "model.gguf");
+    BenchOptions options;
+    const auto parsed = bench_flags(options).parse(args, unset);
+    EXPECT_TRUE(parsed.has_value());
+    auto plan = plan_bench(options);
+    EXPECT_TRUE(plan.has_value());
+    return plan.value_or(BenchPlan{});
+}
+
+ErrorKind refusal(std::vector<std::string> args) {
+    args.insert(args.begin(), "model.gguf");
+    BenchOptions options;
+    const auto parsed = bench_flags(options).parse(args, unset);
+    if (!parsed) return parsed.error().kind;
+    const auto plan = plan_bench(options);
+    EXPECT_FALSE(plan.has_value());
+    return plan ? ErrorKind::failed : plan.error().kind;
+}
+
+TEST(BenchOptions, measures_everything_when_nothing_is_asked_for) {
+    const BenchPlan all = plan({});
+    EXPECT_EQ(all.n_prompt, 512u);
+    EXPECT_EQ(all.n_decode, 128u);
+    EXPECT_EQ(all.rows, (Widths{1, 2, 4, 5, 8, 16}));
+    EXPECT_EQ(all.streams, all.rows);
+}
+
+TEST(BenchOptions, measures_only_what_is_asked_for) {
+    const BenchPlan prompt = plan({"-p", "64", "-n", "0"});
+    EXPECT_EQ(prompt.n_prompt, 64u);
+    EXPECT_EQ(prompt.n_decode, 0u);
+    EXPECT_TRUE(prompt.rows.empty());
+    EXPECT_TRUE(prompt.streams.empty());
+    const BenchPlan widths = plan({"-b", "4,1"});
+    EXPECT_EQ(widths.n_prompt + widths.n_decode, 0u);
+    EXPECT_EQ(widths.rows, (Widths{1, 4}));
+    EXPECT_EQ(widths.n_stream_tokens, 32u);
+}
+
+TEST(BenchOptions, no_tokens_leave_rows_without_streams) {
+    const BenchPlan rows = plan({"-p", "0", "-n", "0", "-b", "8"});
+    EXPECT_EQ(rows.rows, Widths{8});
+    EXPECT_FALSE(rows.has_requests());
+}
+
+TEST(BenchOptions, a_list_of_tests_has_the_last_word) {
+    const BenchPlan streams = plan({"--test", "streams", "-n", "16", "-b", "1,2"});
+    EXPECT_EQ(streams.n_decode, 0u);
+    EXPECT_TRUE(streams.rows.empty());
+    EXPECT_EQ(streams.streams, (Widths{1, 2}));
+    EXPECT_EQ(streams.n_stream_tokens, 16u);
+}
+
+TEST(BenchOptions, refuses_to_measure_nothing) {
+    EXPECT_EQ(refusal({"-p", "0", "-n", "0", "-b", "none"}), ErrorKind::usage);
+    EXPECT_EQ(refusal({"--test", "rows", "-b", "none"}), ErrorKind::usage);
+    EXPECT_EQ(refusal({"--test", "speed"}), ErrorKind::usage);
+}
+
+TEST(BenchOptions, takes_the_context_that_its_tests_need) {
+    ModelSpec model;
+    model.context_length = 1000;
+    EXPECT_EQ(context_for(plan({"-p", "64", "-d", "0,500"}), {}, model).value_or(0), 564u);
+    EXPECT_EQ(context_for(plan({"-n", "8", "-d", "500"}), {}, model).value_or(0), 510u);
+    EXPECT_FALSE(context_for(plan({"-p", "64", "-d", "990"}), {}, model).has_value());
+}
+
+}  // namespace
+}  // namespace kvik::cli
