@@ -3,7 +3,7 @@
 // Invariant every cut keeps a prefix of one total order (logit descending, then id ascending), and
 //         masses are integers: the kept set depends neither on the order of the list nor on how a
 //         library selects.
-// Cost    linear: selection, never a full sort.
+// Cost    linear in what is looked at: selection, never a full sort.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/types.h"
+#include "sample/row.h"
 
 namespace kvik {
 
@@ -37,7 +38,17 @@ struct Tempered {
 inline constexpr int kWeightBits = 44;
 inline constexpr uint32_t kMaxWeights = 1u << 19;
 uint64_t fixed_weight(const Tempered& tempered, float logit) noexcept;
-uint64_t sum_fixed_weights(const Tempered& tempered, std::span<const float> row) noexcept;
+
+uint64_t sum_fixed_weights(const Tempered& tempered, const TiledRow& row) noexcept;
+
+// Bounds of that sum, from the masses of the row's tiles at this temperature, as they were before
+// any patch, without the logits: they are 1.2e-5 of it and a unit a token apart.
+struct TotalWeight {
+    uint64_t low = 0;
+    uint64_t high = 0;
+};
+TotalWeight estimate_fixed_weights(const Tempered& tempered, const TiledRow& row,
+                                   std::span<const float> masses) noexcept;
 
 // Mass that top-p asks for: p of the total, at least 1.
 uint64_t top_p_target(float top_p, uint64_t total) noexcept;
@@ -46,9 +57,13 @@ uint64_t top_p_target(float top_p, uint64_t total) noexcept;
 inline constexpr float kLowestLogit = std::numeric_limits<float>::lowest();
 
 // All logits >= limit, ids ascending.
-void gather_from(std::span<const float> row, float limit, std::vector<Candidate>& out);
+void gather_from(const TiledRow& row, float limit, std::vector<Candidate>& out);
 // The k first of the order among the logits >= limit. k >= 1.
-void gather_top_k(std::span<const float> row, uint32_t k, float limit, std::vector<Candidate>& out);
+void gather_top_k(const TiledRow& row, uint32_t k, float limit, std::vector<Candidate>& out);
+// What top-p keeps of a whole row whose fixed weights sum to something between the bounds; the sum
+// is taken only if it matters where.
+void gather_top_p(const TiledRow& row, const Tempered& tempered, float top_p, TotalWeight total,
+                  std::vector<Candidate>& out);
 // Keeps the smallest prefix of the order whose weights reach `target`; all if they do not.
 void keep_mass(uint64_t target, std::vector<Candidate>& candidates);
 // Keeps what has at least min_p of the likeliest token's probability; min_p > 0.

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "sample/row.h"
+#include "sample/tiles.h"
 
 namespace kvik {
 namespace {
@@ -19,6 +19,17 @@ std::vector<float> random_row(std::mt19937_64& random, size_t n) {
     if (random() % 4 == 0) std::sort(row.begin(), row.end());
     return row;
 }
+
+// A row with the maxima of its tiles.
+struct Tiled {
+    explicit Tiled(std::vector<float> row)
+        : logits(std::move(row)), maxima(n_logit_tiles(logits.size())) {
+        note_maxima(logits, maxima);
+    }
+    TiledRow row() const { return {logits, maxima}; }
+
+    std::vector<float> logits, maxima;
+};
 
 std::vector<Candidate> sorted_all(const std::vector<float>& row) {
     std::vector<Candidate> all;
@@ -42,7 +53,7 @@ TEST(Candidates, of_top_k_are_the_first_k_of_a_full_sort) {
     for (int round = 0; round < 300; ++round) {
         const std::vector<float> row = random_row(random, 1 + random() % 2000);
         const auto k = static_cast<uint32_t>(1 + random() % 300);
-        gather_top_k(row, k, kLowestLogit, out);
+        gather_top_k(Tiled(row).row(), k, kLowestLogit, out);
         std::vector<Candidate> expected = sorted_all(row);
         expected.resize(std::min<size_t>(k, expected.size()));
         ASSERT_EQ(sorted_ids(out), sorted_ids(expected)) << "round " << round << " k " << k;
@@ -79,11 +90,13 @@ TEST(Candidates, weigh_what_the_exponential_says) {
 TEST(Candidates, weigh_together_what_they_weigh_alone) {
     std::mt19937_64 random(43);
     for (size_t n = 1; n < 70; ++n) {
-        const std::vector<float> row = random_row(random, n);
-        const Tempered tempered = {row_max(row).max, 1.3f};
-        uint64_t sum = 0;
-        for (const float l : row) sum += fixed_weight(tempered, l);
-        EXPECT_EQ(sum_fixed_weights(tempered, row), sum) << n;
+        const Tiled tiled(random_row(random, n));
+        for (const float t : {0.01f, 0.2f, 1.3f}) {
+            const Tempered tempered = {largest(tiled.row()), t};
+            uint64_t sum = 0;
+            for (const float l : tiled.logits) sum += fixed_weight(tempered, l);
+            EXPECT_EQ(sum_fixed_weights(tempered, tiled.row()), sum) << n << " T " << t;
+        }
     }
 }
 
@@ -104,10 +117,10 @@ TEST(Candidates, beyond_the_limit_are_beyond_it_for_sure) {
 TEST(Row, finds_maximum_and_first_place_at_every_length) {
     std::mt19937_64 random(45);
     for (size_t n = 1; n < 100; ++n) {
-        const std::vector<float> row = random_row(random, n);
-        const auto best = std::max_element(row.begin(), row.end());
-        ASSERT_EQ(row_max(row).max, *best) << n;
-        ASSERT_EQ(first_equal(row, *best), best - row.begin()) << n;
+        const Tiled tiled(random_row(random, n));
+        const auto best = std::max_element(tiled.logits.begin(), tiled.logits.end());
+        ASSERT_EQ(largest(tiled.row()), *best) << n;
+        ASSERT_EQ(first_equal(tiled.row(), *best), best - tiled.logits.begin()) << n;
     }
 }
 

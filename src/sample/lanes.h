@@ -2,11 +2,14 @@
 // every operation is an IEEE one, so the bits are the same on all of them.
 //
 // Cost    exp4 about 3 ns for four at -O2.
-// Domain  exp4: x <= 0; below kExpFloor it gives 0. Relative error under 4e-7 (see there).
+// Domain  exp4: x <= 0; below exp_terms::kFloor it gives 0, NaN too. Relative error under 4e-7
+//         (see there).
 #pragma once
 
 #include <cstdint>
 #include <cstring>
+
+#include "base/exp_terms.h"
 
 namespace kvik {
 
@@ -15,8 +18,6 @@ using I32x4 = int32_t __attribute__((vector_size(16)));
 using F64x2 = double __attribute__((vector_size(16)));
 using F32x2 = float __attribute__((vector_size(8)));
 using I64x2 = int64_t __attribute__((vector_size(16)));
-
-inline constexpr float kExpFloor = -86.0f;  // exp of it is still a normal number
 
 inline F32x4 all4(float x) noexcept {
     return F32x4{x, x, x, x};
@@ -37,22 +38,14 @@ inline bool any4(I32x4 mask) noexcept {
 // under r^8 / 8! = 6e-9; ln 2 in two parts, of which n times the first is exact, leaves r with an
 // error of 3e-8; seven roundings of shrinking terms add under 2e-7. Sum: under 4e-7.
 inline F32x4 exp4(F32x4 x) noexcept {
-    constexpr float kInvLn2 = 1.44269504f;
-    constexpr float kLn2High = 0.693359375f;  // 10 bits
-    constexpr float kLn2Low = -2.12194440e-4f;
-    constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
-    const I32x4 kept = x > kExpFloor;
+    using namespace exp_terms;
+    const I32x4 kept = x >= kFloor;
     x = reinterpret_cast<F32x4>(reinterpret_cast<I32x4>(x) & kept);  // exp(0) where not kept
     const F32x4 shifted = x * kInvLn2 + kRound;
     const F32x4 n = shifted - kRound;
     const F32x4 r = (x - n * kLn2High) - n * kLn2Low;
-    F32x4 p = r * (1.0f / 5040) + (1.0f / 720);
-    p = p * r + (1.0f / 120);
-    p = p * r + (1.0f / 24);
-    p = p * r + (1.0f / 6);
-    p = p * r + 0.5f;
-    p = p * r + 1.0f;
-    p = p * r + 1.0f;
+    F32x4 p = all4(kPoly[0]);
+    for (int i = 1; i < 8; ++i) p = p * r + kPoly[i];
     const I32x4 scaled = reinterpret_cast<I32x4>(p) + (reinterpret_cast<I32x4>(shifted) << 23);
     return reinterpret_cast<F32x4>(scaled & kept);
 }

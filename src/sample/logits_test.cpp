@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <random>
+#include <vector>
 
 namespace kvik {
 namespace {
@@ -14,7 +15,7 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 std::vector<float> adjust(const SamplingParams& params, std::vector<TokenId> history,
                           std::vector<float> row) {
     std::vector<uint32_t> counts(row.size());
-    adjust_logits(params, history, row, counts);
+    adjust_logits(params, history, counts, [&](TokenId id) -> float& { return row[id]; });
     return row;
 }
 
@@ -89,7 +90,7 @@ TEST(Logits, leave_the_counts_as_they_were) {
     std::vector<float> row(8);
     std::vector<uint32_t> counts(8);
     const std::vector<TokenId> history = {7, 1, 7};
-    adjust_logits(p, history, row, counts);
+    adjust_logits(p, history, counts, [&](TokenId id) -> float& { return row[id]; });
     EXPECT_EQ(counts, std::vector<uint32_t>(8));
 }
 

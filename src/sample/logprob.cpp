@@ -1,5 +1,6 @@
 #include "sample/logprob.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -7,59 +8,102 @@
 #include "base/exact_math.h"
 #include "sample/lanes.h"
 #include "sample/row.h"
+#include "sample/tiles.h"
 
 namespace kvik {
 namespace {
 
-// Sixteen f64 lanes: element i goes to lane i % 16, ascending.
-struct Sum16 {
-    std::array<F64x2, 8> lanes = {};
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr size_t kTilesAtOnce = 16;
 
-    void add(int vector, F32x4 x) {
-        lanes[2 * vector] += low_to_f64(x);
-        lanes[2 * vector + 1] += high_to_f64(x);
+// Sixteen f64 lanes: tile t goes to lane t % 16, ascending.
+//
+// Why the logarithm of it is within 2e-6 of the exact one. With m the maximum of a tile, x = (l - m)
+// and z = (m - max), each rounded to f32, and p the exact softmax, the error of the logarithm is at
+// most sum p * (|x + z| * 2^-24 + 2 * 4e-7 + 4 * 2^-24): the rounding of x and z, of one sign; two
+// exponentials; the four levels of a tile's tree. Since |x + z| = -log p - log Z and Z >= 1, sum p
+// |x + z| <= the entropy <= log(vocab_size) <= 12.5 for 262144 tokens: 7.5e-7 + 8e-7 + 2.4e-7.
+// The f64 sums and the final logarithm add 1e-12; terms under exp(-86) that exp4 drops add 1e-31.
+class TileSum {
+  public:
+    explicit TileSum(float max) : max_(max) {}
+
+    void add(const float* maxima, const float* masses) {  // of 16 tiles
+        for (int v = 0; v < 4; ++v) {
+            const F32x4 e = exp4(load4(maxima + 4 * v) - max_);
+            const F32x4 mass = load4(masses + 4 * v);
+            lanes_[2 * v] += low_to_f64(e) * low_to_f64(mass);
+            lanes_[2 * v + 1] += high_to_f64(e) * high_to_f64(mass);
+        }
     }
-    double total() const {  // tree 8, 4, 2, 1
-        std::array<F64x2, 8> s = lanes;
+    double log() const {  // tree 8, 4, 2, 1
+        std::array<F64x2, 8> s = lanes_;
         for (int half = 4; half >= 1; half /= 2)
             for (int v = 0; v < half; ++v) s[v] += s[v + half];
-        return s[0][0] + s[0][1];
+        return static_cast<double>(max_) + exact_log(s[0][0] + s[0][1]);
     }
+
+  private:
+    float max_;
+    std::array<F64x2, 8> lanes_ = {};
 };
 
-// Why it is within 2e-6 of the exact logarithm of the sum. With x = l - max rounded to f32 and p
-// the exact softmax, the error of the logarithm is at most sum p * (|x| * 2^-24 + 4e-7): the
-// rounding of x and exp4's relative error, weighted by what each term contributes. Since |x| = -log
-// p - log Z and Z >= 1, sum p |x| <= the entropy <= log(vocab_size) <= 12.5 for 262144
-// tokens: 7.5e-7 + 4e-7. The f64 sums and the final logarithm add 1e-12; terms under exp(-86) that
-// exp4 drops add 1e-31.
-double sum_exp(std::span<const float> row, float max) noexcept {
-    const size_t n = row.size();
-    Sum16 sum;
-    size_t i = 0;
-    for (; i + 16 <= n; i += 16)
-        for (int v = 0; v < 4; ++v) sum.add(v, exp4(load4(row.data() + i + 4 * v) - max));
-    if (i < n) {
-        std::array<float, 16> rest;
-        rest.fill(-std::numeric_limits<float>::infinity());
-        for (size_t k = i; k < n; ++k) rest[k - i] = row[k];
-        for (int v = 0; v < 4; ++v) sum.add(v, exp4(load4(rest.data() + 4 * v) - max));
-    }
-    return sum.total();
-}
+// Sixteen tiles, of which the last ones may not be there: they weigh nothing.
+struct SomeTiles {
+    std::array<float, kTilesAtOnce> maxima;
+    std::array<float, kTilesAtOnce> masses = {};
+
+    SomeTiles() { maxima.fill(-kInf); }
+};
 
 }  // namespace
 
-double log_sum_exp(std::span<const float> row) noexcept {
-    const RowMax max = row_max(row);
-    if (!max.is_finite()) return std::numeric_limits<double>::quiet_NaN();
-    return static_cast<double>(max.max) + exact_log(sum_exp(row, max.max));
+double log_sum_exp(const LogitTiles& tiles) noexcept {
+    const size_t n_tiles = tiles.maxima.size();
+    KVIK_CHECK(tiles.masses.size() == n_tiles, "a log-probability needs the masses of all tiles");
+    const float max = largest({{}, tiles.maxima});
+    if (!is_sampleable(max)) return std::numeric_limits<double>::quiet_NaN();
+    TileSum sum(max);
+    size_t t = 0;
+    for (; t + kTilesAtOnce <= n_tiles; t += kTilesAtOnce)
+        sum.add(&tiles.maxima[t], &tiles.masses[t]);
+    if (t < n_tiles) {
+        SomeTiles rest;
+        std::copy(tiles.maxima.begin() + static_cast<std::ptrdiff_t>(t), tiles.maxima.end(),
+                  rest.maxima.begin());
+        std::copy(tiles.masses.begin() + static_cast<std::ptrdiff_t>(t), tiles.masses.end(),
+                  rest.masses.begin());
+        sum.add(rest.maxima.data(), rest.masses.data());
+    }
+    return sum.log();
 }
 
-double log_softmax_at(std::span<const float> row, TokenId token) noexcept {
+double log_sum_exp(std::span<const float> row) noexcept {
+    constexpr size_t kAtOnce = kTilesAtOnce * kLogitTile;
+    const auto part = [&](size_t i) { return row.subspan(i, std::min(kAtOnce, row.size() - i)); };
+    float max = -kInf;
+    for (size_t i = 0; i < row.size(); i += kAtOnce) {
+        SomeTiles some;
+        note_maxima(part(i), std::span(some.maxima).first(n_logit_tiles(part(i).size())));
+        max = std::max(max, largest({{}, some.maxima}));
+    }
+    if (!is_sampleable(max)) return std::numeric_limits<double>::quiet_NaN();
+    TileSum sum(max);
+    for (size_t i = 0; i < row.size(); i += kAtOnce) {
+        SomeTiles some;
+        const auto maxima = std::span(some.maxima).first(n_logit_tiles(part(i).size()));
+        note_maxima(part(i), maxima);
+        note_masses(part(i), maxima, 1.0f, std::span(some.masses).first(maxima.size()));
+        sum.add(some.maxima.data(), some.masses.data());
+    }
+    return sum.log();
+}
+
+double log_softmax_at(std::span<const float> row, TokenId token, const LogitTiles& tiles) noexcept {
     KVIK_CHECK(token >= 0 && static_cast<size_t>(token) < row.size(),
                "a token's log-probability is asked of a row that has the token");
-    return static_cast<double>(row[static_cast<size_t>(token)]) - log_sum_exp(row);
+    const double sum = tiles.masses.empty() ? log_sum_exp(row) : log_sum_exp(tiles);
+    return static_cast<double>(row[static_cast<size_t>(token)]) - sum;
 }
 
 }  // namespace kvik

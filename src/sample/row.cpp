@@ -1,54 +1,32 @@
 #include "sample/row.h"
 
-#include <algorithm>
-
 namespace kvik {
 
-bool RowMax::is_finite() const {
-    constexpr float kInf = std::numeric_limits<float>::infinity();
-    return !has_nan && max > -kInf && max < kInf;
-}
-
-RowMax row_max(std::span<const float> row) noexcept {
-    const size_t n = row.size();
+float largest(const TiledRow& row) noexcept {
+    const std::span<const float> maxima = row.maxima;
     F32x4 best[4];
-    I32x4 nan[4];
-    for (int v = 0; v < 4; ++v) {
-        best[v] = all4(-std::numeric_limits<float>::infinity());
-        nan[v] = I32x4{0, 0, 0, 0};
-    }
-    size_t i = 0;
-    for (; i + 16 <= n; i += 16) {
+    for (F32x4& b : best) b = all4(-std::numeric_limits<float>::infinity());
+    size_t t = 0;
+    for (; t + 16 <= maxima.size(); t += 16) {
         for (int v = 0; v < 4; ++v) {
-            const F32x4 x = load4(row.data() + i + 4 * v);
+            const F32x4 x = load4(maxima.data() + t + 4 * v);
             best[v] = x > best[v] ? x : best[v];
-            nan[v] |= x != x;
         }
     }
-    RowMax out;
-    for (int v = 0; v < 4; ++v) {
-        out.has_nan = out.has_nan || any4(nan[v]);
-        for (int lane = 0; lane < 4; ++lane) out.max = std::max(out.max, best[v][lane]);
-    }
-    for (; i < n; ++i) {
-        out.max = std::max(out.max, row[i]);
-        out.has_nan = out.has_nan || row[i] != row[i];
-    }
-    return out;
+    float max = -std::numeric_limits<float>::infinity();
+    for (const F32x4& b : best)
+        for (int lane = 0; lane < 4; ++lane) max = std::max(max, b[lane]);
+    for (; t < maxima.size(); ++t) max = std::max(max, maxima[t]);
+    return max;
 }
 
-TokenId first_equal(std::span<const float> row, float value) noexcept {
-    const size_t n = row.size();
-    size_t i = 0;
-    for (; i + 16 <= n; i += 16) {
-        const float* at = row.data() + i;
-        const I32x4 any = (load4(at) == value) | (load4(at + 4) == value) |
-                          (load4(at + 8) == value) | (load4(at + 12) == value);
-        if (any4(any)) break;
-    }
-    for (; i < n; ++i)
-        if (row[i] == value) break;
-    return static_cast<TokenId>(i);
+TokenId first_equal(const TiledRow& row, float value) noexcept {
+    size_t first = row.size();
+    for_each_from(row, value, [&](TokenId id, float) {
+        first = static_cast<size_t>(id);
+        return std::numeric_limits<float>::quiet_NaN();  // nothing is at least that: it ends
+    });
+    return static_cast<TokenId>(first);
 }
 
 }  // namespace kvik

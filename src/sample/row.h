@@ -1,46 +1,77 @@
-// What sampling asks of a whole row: its maximum, and the tokens above a limit.
+// TiledRow: a row of logits seen through the maxima of its tiles, perhaps with some tiles patched:
+// its maximum, and the tokens above a limit, without looking at every logit.
 //
-// Shape   row : [vocab_size] f32, -inf allowed
-// Cost    one pass each, about 0.2 ns an element.
+// Shape   logits : [vocab_size] f32, -inf allowed; maxima : [n_logit_tiles(vocab_size)]
+// Owner   borrows everything.
+// Cost    about 0.2 ns a tile, and what it takes to look into the tiles that have something.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <span>
 
+#include "base/logit_tiles.h"
 #include "base/types.h"
 #include "sample/lanes.h"
 
 namespace kvik {
 
-struct RowMax {
-    float max = -std::numeric_limits<float>::infinity();
-    bool has_nan = false;
+struct TiledRow {
+    std::span<const float> logits;
+    std::span<const float> maxima;
+    const float* patches = nullptr;       // [vocab_size], read in the tiles that are marked
+    const uint8_t* is_patched = nullptr;  // [n_tiles], null: none
 
-    bool is_finite() const;  // the row is one that can be sampled from
+    size_t size() const { return logits.size(); }
+    bool has_patch(size_t tile) const { return is_patched && is_patched[tile]; }
+    std::span<const float> tile(size_t t) const {
+        const size_t first = t * kLogitTile;
+        const float* from = has_patch(t) ? patches : logits.data();
+        return {from + first, std::min(kLogitTile, logits.size() - first)};
+    }
 };
 
-RowMax row_max(std::span<const float> row) noexcept;
+// The largest logit: +inf also where one is NaN, -inf if there is none above it.
+float largest(const TiledRow& row) noexcept;
 
-// Lowest id whose logit is `value`; the row's size when there is none.
-TokenId first_equal(std::span<const float> row, float value) noexcept;
+// Lowest id whose logit is `value`; the row's size when there is none. `value` >= all logits.
+TokenId first_equal(const TiledRow& row, float value) noexcept;
 
-// Calls take(id) for each logit >= limit, ids ascending; `take` returns the limit to go on with,
-// which must not fall.
+// A row that can be sampled from has one that is neither infinite nor NaN.
+inline bool is_sampleable(float largest) {
+    return largest > -std::numeric_limits<float>::infinity() &&
+           largest < std::numeric_limits<float>::infinity();
+}
+
+// Calls take(t) for each tile whose maximum is at least `limit`, ascending; `take` returns the
+// limit to go on with, which must not fall.
 template <class Take>
-void for_each_from(std::span<const float> row, float limit, Take&& take) {
-    const size_t n = row.size();
-    size_t i = 0;
-    for (; i + 16 <= n; i += 16) {
-        const float* at = row.data() + i;
+void for_each_tile_from(std::span<const float> maxima, float limit, Take&& take) {
+    const size_t n = maxima.size();
+    size_t t = 0;
+    for (; t + 16 <= n; t += 16) {
+        const float* at = maxima.data() + t;
         const I32x4 any = (load4(at) >= limit) | (load4(at + 4) >= limit) |
                           (load4(at + 8) >= limit) | (load4(at + 12) >= limit);
         if (!any4(any)) continue;
-        for (size_t k = i; k < i + 16; ++k)
-            if (row[k] >= limit) limit = take(static_cast<TokenId>(k));
+        for (size_t k = t; k < t + 16; ++k)
+            if (maxima[k] >= limit) limit = take(k);
     }
-    for (; i < n; ++i)
-        if (row[i] >= limit) limit = take(static_cast<TokenId>(i));
+    for (; t < n; ++t)
+        if (maxima[t] >= limit) limit = take(t);
+}
+
+// Calls take(id, logit) for each logit >= limit, ids ascending; `take` returns the limit to go on
+// with, which must not fall.
+template <class Take>
+void for_each_from(const TiledRow& row, float limit, Take&& take) {
+    for_each_tile_from(row.maxima, limit, [&](size_t t) {
+        const std::span<const float> tile = row.tile(t);
+        for (size_t k = 0; k < tile.size(); ++k)
+            if (tile[k] >= limit) limit = take(static_cast<TokenId>(t * kLogitTile + k), tile[k]);
+        return limit;
+    });
 }
 
 }  // namespace kvik

@@ -8,19 +8,10 @@
 #include "base/exact_math.h"
 #include "sample/logits.h"
 #include "sample/noise.h"
-#include "sample/row.h"
+#include "sample/tiles.h"
 
 namespace kvik {
 namespace {
-
-// The row after penalties and bias: the given one where there are none.
-std::span<const float> adjusted(const SamplingParams& params, const SampleInput& input,
-                                SampleScratch& scratch) {
-    if (!adjusts_logits(params)) return input.logits;
-    std::copy(input.logits.begin(), input.logits.end(), scratch.row.begin());
-    adjust_logits(params, input.history, scratch.row, scratch.counts);
-    return scratch.row;
-}
 
 // A logit under which no token can be drawn: the likeliest token, which every cut keeps, is ahead
 // by more than noise can make up; or min-p forbids it.
@@ -31,19 +22,13 @@ float hopeless_below(const SamplingParams& params, const NoiseKey& key, const Te
     return limit_below(tempered, log_ratio);
 }
 
-// Top-p over the whole row. Tokens that weigh at most their share of what may be left out, taken
-// together, can all be left out: they need not be selected from.
-void gather_top_p(std::span<const float> row, const Tempered& tempered, float top_p,
-                  std::vector<Candidate>& out) {
-    const uint64_t total = sum_fixed_weights(tempered, row);
-    const uint64_t target = top_p_target(top_p, total);
-    const uint64_t share = (total - target) / row.size();
-    // A quarter stands for 0: it rounds to no weight. 1e-5 is more than a weight's relative error.
-    const double weight = share == 0 ? 0.25 : static_cast<double>(share);
-    const double log_ratio = exact_log(weight / static_cast<double>(1ull << kWeightBits)) - 1e-5;
-    gather_from(row, limit_below(tempered, log_ratio), out);
-    for (Candidate& c : out) c.weight = fixed_weight(tempered, c.logit);
-    keep_mass(target, out);
+// What the fixed weights of the row sum to, as far as the masses of its tiles tell.
+TotalWeight total_weight(const SampleInput& input, const TiledRow& row, const Tempered& tempered) {
+    const LogitTiles& tiles = input.tiles;
+    if (!tiles.tempered.empty() && tiles.inverse_temperature == 1.0f / tempered.temperature)
+        return estimate_fixed_weights(tempered, row, tiles.tempered);
+    const uint64_t sum = sum_fixed_weights(tempered, row);
+    return {sum, sum};
 }
 
 // Top-p over what top-k kept.
@@ -75,41 +60,34 @@ TokenId draw(const NoiseKey& key, float temperature, std::span<const Candidate> 
     return winner;
 }
 
-}  // namespace
-
-SampleScratch::SampleScratch(uint32_t vocab_size) : row(vocab_size), counts(vocab_size) {
-    KVIK_CHECK(vocab_size <= kMaxWeights, "the weights of a row fit a sum of 64 bits");
-    candidates.reserve(vocab_size);
-}
-
-Result<TokenId> sample(const SamplingParams& params, const SampleInput& input,
-                       SampleScratch& scratch) {
-    KVIK_CHECK(!input.logits.empty() && input.logits.size() == scratch.row.size(),
-               "the scratch was made for this vocabulary");
-    const std::span<const float> row = adjusted(params, input, scratch);
-    const RowMax max = row_max(row);
-    if (max.has_nan || max.max == std::numeric_limits<float>::infinity())
+// largest: of a row that no token can be picked from.
+tl::unexpected<Error> no_token(float largest, uint32_t position) {
+    if (largest > 0)
         return fail(ErrorKind::failed,
                     fmt::format("the logits for position {} hold NaN or infinity: no token can be "
                                 "picked, the model file may be damaged",
-                                input.position));
-    if (!max.is_finite())
-        return fail(ErrorKind::failed,
-                    fmt::format("every token is forbidden at position {}: allow one in logit_bias",
-                                input.position));
-    const TokenId likeliest = first_equal(row, max.max);
+                                position));
+    return fail(
+        ErrorKind::failed,
+        fmt::format("every token is forbidden at position {}: allow one in logit_bias", position));
+}
+
+Result<TokenId> pick(const SamplingParams& params, const SampleInput& input, const TiledRow& row,
+                     std::vector<Candidate>& kept) {
+    const float max = largest(row);
+    if (!is_sampleable(max)) return no_token(max, input.position);
+    const TokenId likeliest = first_equal(row, max);
     if (params.temperature == 0) return likeliest;
 
     const NoiseKey key = {params.seed, input.position, params.sample_index};
-    const Tempered tempered = {max.max, params.temperature};
+    const Tempered tempered = {max, params.temperature};
     const bool has_top_k = params.top_k > 0 && params.top_k < row.size();
     const bool has_top_p = params.top_p < 1;
-    std::vector<Candidate>& kept = scratch.candidates;
     if (has_top_k && has_top_p) {
         gather_top_k(row, params.top_k, kLowestLogit, kept);
         cut_top_p(tempered, params.top_p, kept);
     } else if (has_top_p) {
-        gather_top_p(row, tempered, params.top_p, kept);
+        gather_top_p(row, tempered, params.top_p, total_weight(input, row, tempered), kept);
     } else {
         const float limit = hopeless_below(params, key, tempered, likeliest);
         if (has_top_k)
@@ -119,6 +97,39 @@ Result<TokenId> sample(const SamplingParams& params, const SampleInput& input,
     }
     if (params.min_p > 0) keep_min_p(tempered, params.min_p, kept);
     return draw(key, params.temperature, kept);
+}
+
+}  // namespace
+
+SampleScratch::SampleScratch(uint32_t vocab_size)
+    : patch(vocab_size), maxima(n_logit_tiles(vocab_size)), counts(vocab_size) {
+    KVIK_CHECK(vocab_size <= kMaxWeights, "the weights of a row fit a sum of 64 bits");
+    candidates.reserve(vocab_size);
+}
+
+bool wants_tempered_masses(const SamplingParams& params, uint32_t vocab_size) {
+    const bool has_top_k = params.top_k > 0 && params.top_k < vocab_size;
+    return params.temperature > 0 && params.top_p < 1 && !has_top_k;
+}
+
+Result<TokenId> sample(const SamplingParams& params, const SampleInput& input,
+                       SampleScratch& scratch) {
+    KVIK_CHECK(!input.logits.empty() && input.logits.size() == scratch.counts.size(),
+               "the scratch was made for this vocabulary");
+    TiledRow row = {input.logits, input.tiles.maxima};
+    if (row.maxima.empty()) {
+        note_maxima(input.logits, scratch.maxima);
+        row.maxima = scratch.maxima;
+    }
+    KVIK_CHECK(row.maxima.size() == scratch.maxima.size(), "the tiles are of this row");
+    if (!adjusts_logits(params)) return pick(params, input, row, scratch.candidates);
+    RowPatch& patch = scratch.patch;
+    patch.begin(row.logits, row.maxima);
+    adjust_logits(params, input.history, scratch.counts,
+                  [&](TokenId id) -> float& { return patch.at(id); });
+    Result<TokenId> picked = pick(params, input, patch.row(), scratch.candidates);
+    patch.end();
+    return picked;
 }
 
 }  // namespace kvik

@@ -20,7 +20,7 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 std::vector<float> naive_row(const SamplingParams& params, const SampleInput& input) {
     std::vector<float> row(input.logits.begin(), input.logits.end());
     std::vector<uint32_t> counts(row.size());
-    adjust_logits(params, input.history, row, counts);
+    adjust_logits(params, input.history, counts, [&](TokenId id) -> float& { return row[id]; });
     return row;
 }
 
@@ -266,6 +266,20 @@ TEST(Sampler, refuses_a_row_with_infinity) {
     std::vector<float> row(21, 1.0f);
     row[20] = kInf;
     EXPECT_FALSE(sample(unfiltered(1), {row, {}, 0}, scratch));
+}
+
+TEST(Sampler, asks_for_tempered_masses_only_where_top_p_cuts_a_whole_row) {
+    SamplingParams params = unfiltered(1);
+    EXPECT_FALSE(wants_tempered_masses(params, 100));
+    params.top_p = 0.9f;
+    EXPECT_TRUE(wants_tempered_masses(params, 100));
+    params.top_k = 100;
+    EXPECT_TRUE(wants_tempered_masses(params, 100));
+    params.top_k = 99;
+    EXPECT_FALSE(wants_tempered_masses(params, 100));
+    params.top_k = 0;
+    params.temperature = 0;
+    EXPECT_FALSE(wants_tempered_masses(params, 100));
 }
 
 TEST(Sampler, allocates_nothing_for_a_token) {
