@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <time.h>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
+#include <span>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "base/cgroup.h"
 #include "base/check.h"
 #include "base/thread_signals.h"
+#include "base/worker_governor.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -43,50 +45,114 @@ class FlushDenormals {
 #endif
 };
 
-constexpr auto kSpin = std::chrono::microseconds(5);
-constexpr auto kYield = std::chrono::microseconds(50);
+constexpr uint64_t kSpinNs = 5'000;
+constexpr uint64_t kYieldNs = 50'000;
 
-// Waits until `word` is no longer `old`: spins for kSpin, then offers the core to others until
-// kYield, then sleeps in the kernel. A worker that spins on a core for which a later one waits
-// would hold up the very thing it waits for: 8 workers on 2 cores then took six times as long.
-// Returns how long that took; what the last reading of the clock missed is less than a spin.
-std::chrono::nanoseconds wait_change(const std::atomic<uint32_t>& word, uint32_t old) noexcept {
-    const auto start = std::chrono::steady_clock::now();
-    std::chrono::nanoseconds waited{0};
+uint64_t now_ns(clockid_t clock) noexcept {
+    timespec now;
+    ::clock_gettime(clock, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+uint64_t now_ns() noexcept {
+    return now_ns(CLOCK_MONOTONIC);
+}
+
+using Word = std::atomic<uint32_t>;
+
+// The core while workers outnumber the cores: one that spins would hold up the very thing that it
+// waits for. 8 workers on 2 cores took six times as long.
+enum class Crowd : uint8_t { spin, yield };
+
+// Spins until `word` is no longer `old` or kYieldNs are over. Returns the time of the last look at
+// the clock.
+uint64_t spin(const Word& word, uint32_t old, uint64_t start_ns, Crowd crowd) noexcept {
+    uint64_t now = start_ns;
     for (;;) {
         for (int i = 0; i < 8; ++i) {
-            if (word.load(std::memory_order_acquire) != old) return waited;
+            if (word.load(std::memory_order_acquire) != old) return now;
             relax();
         }
-        waited = std::chrono::steady_clock::now() - start;
-        if (waited > kYield) break;
-        if (waited > kSpin) ::sched_yield();
+        now = now_ns();
+        if (now - start_ns > kYieldNs) return now;
+        if (crowd == Crowd::yield && now - start_ns > kSpinNs) ::sched_yield();
     }
-    while (word.load(std::memory_order_acquire) == old) word.wait(old, std::memory_order_acquire);
-    return std::chrono::steady_clock::now() - start;
 }
+
+// Time for which a thread was ready, but had no core: what neither it nor a sleep took.
+class LostTime {
+  public:
+    // From `start_ns` on; what passed until now counts.
+    void begin(uint64_t start_ns) noexcept {
+        start_ns_ = start_ns;
+        cpu_ns_ = now_ns(CLOCK_THREAD_CPUTIME_ID);
+        slept_ns_ = 0;
+    }
+    void slept(uint64_t ns) noexcept { slept_ns_ += ns; }
+    uint64_t end() const noexcept {
+        const uint64_t passed = now_ns() - start_ns_;
+        const uint64_t used = now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns_ + slept_ns_;
+        return passed > used ? passed - used : 0;
+    }
+
+  private:
+    uint64_t start_ns_ = 0, cpu_ns_ = 0, slept_ns_ = 0;
+};
 
 }  // namespace
 
 struct ThreadPool::Impl {
-    // A worker's own cache line.
+    enum class Task : uint8_t { body, probe };
+    // What belongs to one worker; the first line is written by the owner thread.
     struct alignas(64) Lane {
-        Waited waited;
+        Word go{0};  // counts the tasks given to the worker
+        Task task = Task::body;
+        alignas(64) Waited waited;
+        LostTime lost;
+        bool is_free = false;  // said by the last probe
+        Word probed{0};        // number of that probe
     };
-    uint32_t n_threads = 1;
+
+    const uint32_t n_threads;
+    const Sharing sharing;
+    const Crowd crowd;
     std::vector<Lane> lanes;
     std::vector<std::thread> threads;
-    const std::function<void(Worker)>* body = nullptr;
+    std::vector<uint64_t> lost_ns;  // [n_threads], of the last run
+    WorkerGovernor governor;
+    uint32_t n_probing = 0, n_probes = 0;
     std::atomic<bool> stopping{false};
-    alignas(64) std::atomic<uint32_t> run_number{0};
-    alignas(64) std::atomic<uint32_t> n_arrived{0};
-    alignas(64) std::atomic<uint32_t> phase{0};
+
+    // Of the run.
+    const std::function<void(Worker)>* body = nullptr;
+    uint32_t n_running = 0;
+    uint64_t began_ns = 0;
+    alignas(64) Word n_arrived{0};
+    Word n_sleeping{0};
+    std::atomic<uint64_t> released_ns{0};
+    alignas(64) Word phase{0};
+
+    Impl(uint32_t n, Sharing its_sharing)
+        : n_threads(n),
+          sharing(its_sharing),
+          crowd(n > usable_cores() ? Crowd::yield : Crowd::spin),
+          lanes(n),
+          lost_ns(n),
+          governor(n) {}
 
     void stop() {
         stopping.store(true, std::memory_order_release);
-        run_number.fetch_add(1, std::memory_order_seq_cst);
-        run_number.notify_all();
+        for (Lane& lane : lanes) wake(lane);
         for (std::thread& thread : threads) thread.join();
+    }
+
+    static void wake(Lane& lane) {
+        lane.go.fetch_add(1, std::memory_order_seq_cst);
+        lane.go.notify_one();
+    }
+
+    void give(uint32_t worker, Task task) {
+        lanes[worker].task = task;
+        wake(lanes[worker]);
     }
 
     // Central barrier; `phase` counts the barriers passed. acq_rel on the counter orders every
@@ -94,16 +160,93 @@ struct ThreadPool::Impl {
     // first looks whether anybody sleeps: were that look done before the store is seen, a worker
     // could fall asleep in between and nobody would wake it.
     void barrier(uint32_t worker) noexcept {
-        if (n_threads == 1) return;
-        Waited& waited = lanes[worker].waited;
-        ++waited.n;
+        if (n_running == 1) return;
+        ++lanes[worker].waited.n;
         const uint32_t now = phase.load(std::memory_order_relaxed);
-        if (n_arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == n_threads) {
+        if (n_arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == n_running) {
             n_arrived.store(0, std::memory_order_relaxed);
+            if (n_sleeping.load(std::memory_order_relaxed) > 0)
+                released_ns.store(now_ns(), std::memory_order_relaxed);
             phase.store(now + 1, std::memory_order_seq_cst);
             phase.notify_all();
         } else {
-            waited.ns += static_cast<uint64_t>(wait_change(phase, now).count());
+            await_phase(lanes[worker], now);
+        }
+    }
+
+    void await_phase(Lane& lane, uint32_t now) noexcept {
+        const uint64_t start = now_ns();
+        uint64_t end = spin(phase, now, start, crowd);
+        if (phase.load(std::memory_order_acquire) == now) {
+            n_sleeping.fetch_add(1, std::memory_order_relaxed);
+            while (phase.load(std::memory_order_acquire) == now)
+                phase.wait(now, std::memory_order_acquire);
+            n_sleeping.fetch_sub(1, std::memory_order_relaxed);
+            // Asleep until the release; what it took to get a core again is lost.
+            const uint64_t released = released_ns.load(std::memory_order_relaxed);
+            if (released > end) lane.lost.slept(released - end);
+            end = now_ns();
+        }
+        lane.waited.ns += end - start;
+    }
+
+    void work(ThreadPool& pool, uint32_t index) {
+        Lane& lane = lanes[index];
+        for (uint32_t seen = 0;; ++seen) {
+            spin(lane.go, seen, now_ns(), crowd);
+            while (lane.go.load(std::memory_order_acquire) == seen)
+                lane.go.wait(seen, std::memory_order_acquire);
+            if (stopping.load(std::memory_order_acquire)) return;
+            lane.task == Task::body ? take_part(pool, index) : probe(lane);
+        }
+    }
+
+    void take_part(ThreadPool& pool, uint32_t index) {
+        Lane& lane = lanes[index];
+        lane.lost.begin(began_ns);
+        (*body)(Worker(pool, index, n_running));
+        lost_ns[index] = lane.lost.end();
+        barrier(index);
+    }
+
+    // Keeps a core busy and looks how much of it was left to it.
+    void probe(Lane& lane) const {
+        const uint64_t start = now_ns();
+        LostTime lost;
+        lost.begin(start);
+        while (now_ns() - start < WorkerGovernor::kProbeNs) relax();
+        lane.is_free = !WorkerGovernor::is_crowded(now_ns() - start, lost.end());
+        lane.probed.store(n_probes, std::memory_order_release);
+    }
+
+    void run(ThreadPool& pool, const std::function<void(Worker)>& what) {
+        const FlushDenormals flush;
+        if (sharing == Sharing::make_room) look_for_room();
+        body = &what;
+        n_running = governor.n_active();
+        began_ns = now_ns();
+        for (uint32_t i = 1; i < n_running; ++i) give(i, Task::body);
+        take_part(pool, 0);
+        if (sharing == Sharing::keep) return;
+        const uint64_t now = now_ns();
+        governor.ran(now, now - began_ns, std::span(lost_ns).first(n_running));
+    }
+
+    // Workers that take part in no run probe beside the runs, and take part again only after that.
+    void look_for_room() {
+        const uint64_t now = now_ns();
+        if (n_probing == 0 && governor.wants_probe(now)) {
+            n_probing = n_threads - governor.n_active();
+            ++n_probes;
+            for (uint32_t i = n_threads - n_probing; i < n_threads; ++i) give(i, Task::probe);
+        } else if (n_probing > 0) {
+            uint32_t n_free = 0;
+            for (uint32_t i = n_threads - n_probing; i < n_threads; ++i) {
+                if (lanes[i].probed.load(std::memory_order_acquire) != n_probes) return;
+                n_free += lanes[i].is_free;
+            }
+            n_probing = 0;
+            governor.probed(now, n_free);
         }
     }
 };
@@ -116,20 +259,13 @@ Waited Worker::waited() const {
     return pool_->impl_->lanes[index_].waited;
 }
 
-ThreadPool::ThreadPool(uint32_t n_threads) : impl_(std::make_unique<Impl>()) {
+ThreadPool::ThreadPool(uint32_t n_threads, Sharing sharing) {
     KVIK_CHECK(n_threads >= 1, "a pool has at least the calling thread");
-    impl_->n_threads = n_threads;
-    impl_->lanes.resize(n_threads);
+    impl_ = std::make_unique<Impl>(n_threads, sharing);
     const auto work = [this](uint32_t i) {
         leave_signals_to_main();
         const FlushDenormals flush;
-        for (uint32_t seen = 0;;) {
-            wait_change(impl_->run_number, seen);
-            seen = impl_->run_number.load(std::memory_order_acquire);
-            if (impl_->stopping.load(std::memory_order_acquire)) return;
-            (*impl_->body)(Worker(*this, i, impl_->n_threads));
-            impl_->barrier(i);
-        }
+        impl_->work(*this, i);
     };
     try {
         for (uint32_t i = 1; i < n_threads; ++i) impl_->threads.emplace_back(work, i);
@@ -143,9 +279,9 @@ ThreadPool::~ThreadPool() {
     impl_->stop();
 }
 
-Result<std::unique_ptr<ThreadPool>> ThreadPool::create(uint32_t n_threads) {
+Result<std::unique_ptr<ThreadPool>> ThreadPool::create(uint32_t n_threads, Sharing sharing) {
     try {
-        return std::make_unique<ThreadPool>(n_threads);
+        return std::make_unique<ThreadPool>(n_threads, sharing);
     } catch (const std::system_error& error) {
         return fail(ErrorKind::memory, fmt::format("cannot start {} threads: {}: lower --threads",
                                                    n_threads, error.what()));
@@ -156,15 +292,12 @@ uint32_t ThreadPool::n_threads() const {
     return impl_->n_threads;
 }
 
+uint32_t ThreadPool::n_active() const {
+    return impl_->governor.n_active();
+}
+
 void ThreadPool::run(const std::function<void(Worker)>& body) {
-    const FlushDenormals flush;
-    if (impl_->n_threads > 1) {
-        impl_->body = &body;
-        impl_->run_number.fetch_add(1, std::memory_order_seq_cst);
-        impl_->run_number.notify_all();
-    }
-    body(Worker(*this, 0, impl_->n_threads));
-    impl_->barrier(0);
+    impl_->run(*this, body);
 }
 
 uint32_t usable_cores() {

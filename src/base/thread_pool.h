@@ -6,6 +6,7 @@
 // Cost    waking sleeping workers costs some microseconds, a barrier under one while workers spin;
 //         workers spin about 50 us after a run and then sleep, so an idle engine uses no CPU.
 //         More workers than cores work, but slower: a phase costs a switch for each.
+//         A pool that makes room leaves out workers whose cores others take (worker_governor.h).
 // Invariant every worker has flush-to-zero and denormals-are-zero set while it runs (R7 of
 //         kernels/SPEC.md), the calling thread included; its own setting is restored after.
 #pragma once
@@ -42,16 +43,22 @@ class Worker {
     uint32_t index_, count_;
 };
 
+// What a pool does while other processes take its cores.
+enum class Sharing : uint8_t { keep, make_room };  // keep: all workers run all the same
+
 class ThreadPool {
   public:
     // Errors: the system refuses to start that many threads: memory, naming --threads.
-    static Result<std::unique_ptr<ThreadPool>> create(uint32_t n_threads);
-    explicit ThreadPool(uint32_t n_threads);  // at least 1; std::system_error where create fails
+    static Result<std::unique_ptr<ThreadPool>> create(uint32_t n_threads,
+                                                      Sharing sharing = Sharing::keep);
+    // At least 1; std::system_error where create fails.
+    explicit ThreadPool(uint32_t n_threads, Sharing sharing = Sharing::keep);
     ~ThreadPool();
     ThreadPool(const ThreadPool&) = delete;
     ThreadPool& operator=(const ThreadPool&) = delete;
 
     uint32_t n_threads() const;
+    uint32_t n_active() const;  // workers that take part in runs just now
     void run(const std::function<void(Worker)>& body);
 
   private:

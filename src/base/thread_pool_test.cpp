@@ -142,6 +142,68 @@ TEST(ThreadPool, may_end_without_a_run) {
     }
 }
 
+namespace {
+
+// Threads that keep every core busy.
+class Hogs {
+  public:
+    explicit Hogs(uint32_t n) {
+        for (uint32_t i = 0; i < n; ++i)
+            threads_.emplace_back([this] {
+                while (!stopping_.load(std::memory_order_relaxed)) {
+                }
+            });
+    }
+    ~Hogs() {
+        stopping_ = true;
+        for (std::thread& thread : threads_) thread.join();
+    }
+
+  private:
+    std::atomic<bool> stopping_ = false;
+    std::vector<std::thread> threads_;
+};
+
+// Runs of three phases, and whether each of them was taken part in by all its workers.
+bool runs_are_whole(ThreadPool& pool, int n_runs) {
+    bool whole = true;
+    for (int run = 0; run < n_runs; ++run) {
+        std::atomic<uint32_t> n_called = 0, count = 0;
+        pool.run([&](Worker w) {
+            count = w.count();
+            for (int phase = 0; phase < 3; ++phase) {
+                work_for(std::chrono::microseconds(100));
+                w.barrier();
+            }
+            ++n_called;
+        });
+        whole = whole && n_called == count;
+    }
+    return whole;
+}
+
+}  // namespace
+
+TEST(ThreadPool, makes_room_for_others_and_goes_on_in_whole_runs) {
+    const uint32_t n_cores = std::max(1u, std::thread::hardware_concurrency());
+    ThreadPool pool(n_cores + 1, Sharing::make_room);
+    const Hogs hogs(2 * n_cores);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (pool.n_active() == pool.n_threads() && std::chrono::steady_clock::now() < deadline)
+        EXPECT_TRUE(runs_are_whole(pool, 10));
+    EXPECT_LT(pool.n_active(), pool.n_threads());
+    const auto probed = std::chrono::steady_clock::now() + std::chrono::milliseconds(700);
+    while (std::chrono::steady_clock::now() < probed) EXPECT_TRUE(runs_are_whole(pool, 10));
+}
+
+TEST(ThreadPool, that_keeps_its_workers_keeps_them_beside_others) {
+    const uint32_t n_cores = std::max(1u, std::thread::hardware_concurrency());
+    ThreadPool pool(n_cores + 1);
+    const Hogs hogs(n_cores);
+    EXPECT_TRUE(runs_are_whole(pool, 20));
+    EXPECT_EQ(pool.n_active(), pool.n_threads());
+}
+
 #if defined(__x86_64__)
 TEST(ThreadPool, flushes_denormals_in_every_worker) {
     for (const uint32_t n : {1u, 3u}) {

@@ -42,7 +42,8 @@ Result<std::unique_ptr<Engine>> Engine::open(EngineOptions options) {
     EngineParts parts;
     parts.isa = kernels->name;
     KVIK_TRY(parts.pool,
-             ThreadPool::create(options.n_threads > 0 ? options.n_threads : usable_cores()));
+             ThreadPool::create(options.n_threads > 0 ? options.n_threads : usable_cores(),
+                                Sharing::make_room));
     KVIK_TRY(LoadedModel loaded, load_model({.path = options.model_path,
                                              .kernels = kernels,
                                              .act = act,
