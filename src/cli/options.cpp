@@ -49,7 +49,7 @@ void add_engine_flags(Flags& flags, EngineOptions& engine) {
                .settable = Settable::anywhere});
     flags.add({.name = "--isa",
                .value = "NAME",
-               .help = "instruction set: scalar, avx2, avx512 (default: the CPU's best)",
+               .help = "instruction set: scalar, avx2, avx2-vnni, avx512 (default: best)",
                .set = into(engine.isa),
                .settable = Settable::anywhere});
     flags.add({.name = "--act",

@@ -32,7 +32,7 @@ class Bits : public ::testing::TestWithParam<const KernelTable*> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Isa, Bits, ::testing::ValuesIn(runnable_kernels()),
-                         [](const auto& test) { return std::string(test.param->name); });
+                         test_name);
 
 PanelMemory random_panel(Rng& rng, uint32_t k, uint32_t stride) {
     PanelMemory memory(k, stride);

@@ -1,8 +1,12 @@
 // What the kernel tests share: seeded random rows, groups and panels in the kernels' layouts.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <cstring>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "base/checked.h"
@@ -13,6 +17,13 @@
 namespace kvik::testing {
 
 using Rng = std::mt19937_64;
+
+// Of a test that is run for each instruction set: a name without hyphens.
+inline std::string test_name(const ::testing::TestParamInfo<const KernelTable*>& test) {
+    std::string name = test.param->name;
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+}
 
 inline float normal(Rng& rng, float scale = 1.0f) {
     return std::normal_distribution<float>(0.0f, scale)(rng);

@@ -26,6 +26,11 @@ bool has_f16c() {
 bool has_avx2() {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
 }
+// CPUID leaf 7.1, EAX bit 4; neither compiler's __builtin_cpu_supports knows the name everywhere.
+bool has_avx2_vnni() {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return has_avx2() && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & (1u << 4)) != 0;
+}
 bool has_avx512() {
     return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
@@ -38,6 +43,7 @@ constexpr Candidate kCandidates[] = {
     {&kScalarKernels, always, "nothing"},
 #if defined(__x86_64__)
     {&kAvx2Kernels, has_avx2, "AVX2, FMA and F16C"},
+    {&kAvx2VnniKernels, has_avx2_vnni, "AVX2, FMA, F16C and AVX-VNNI"},
     {&kAvx512Kernels, has_avx512, "AVX-512 F, BW, VL, DQ and VNNI"},
 #endif
 };

@@ -164,6 +164,7 @@ struct KernelTable {
 
 extern const KernelTable kScalarKernels;
 extern const KernelTable kAvx2Kernels;
+extern const KernelTable kAvx2VnniKernels;
 extern const KernelTable kAvx512Kernels;
 
 }  // namespace kvik

@@ -84,6 +84,8 @@ def isas():
     out = ["scalar"]
     if " avx2" in flags and " fma" in flags:
         out.append("avx2")
+        if " avx_vnni" in flags:
+            out.append("avx2-vnni")
     if " avx512_vnni" in flags:
         out.append("avx512")
     return out

@@ -113,7 +113,7 @@ class Misuse(unittest.TestCase):
                           env={"KVIK_ISA": "abacus"})
 
     def test_an_instruction_set_that_the_cpu_lacks_is_6(self):
-        for isa in {"scalar", "avx2", "avx512"} - set(isas()):
+        for isa in {"scalar", "avx2", "avx2-vnni", "avx512"} - set(isas()):
             self.assert_fails(6, [isa], "run", MODEL, "hello", env={"KVIK_ISA": isa})
 
     def test_a_word_that_is_no_activation_type_is_2(self):

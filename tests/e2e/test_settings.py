@@ -96,7 +96,7 @@ class Doctor(WithHome):
         for rate in got["measured"].values():
             self.assertGreater(rate["one"], 0)
             self.assertGreater(rate["all"], 0)
-        self.assertIn(got["chosen"]["isa"], ("scalar", "avx2", "avx512"))
+        self.assertIn(got["chosen"]["isa"], ("scalar", "avx2", "avx2-vnni", "avx512"))
         self.assertEqual(got["files"]["config"], f"{self.home}/.config/kvik/config.toml")
         self.assertFalse(got["files"]["config_found"])
         self.assertIsInstance(got["warnings"], list)
