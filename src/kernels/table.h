@@ -160,6 +160,11 @@ struct KernelTable {
     // is skipped. o and into_o: [head_dim].
     void (*merge_state)(float m, float l, const float* o, uint32_t head_dim, float* into_m,
                         float* into_l, float* into_o);
+    // R10: n logits -> a number for each 16, the last ones perhaps fewer: the maximum, and the sum
+    // of exp((x - maximum) * inverse_temperature).
+    void (*tile_maxima)(const float* x, uint32_t n, float* maxima);
+    void (*tile_masses)(const float* x, uint32_t n, const float* maxima, float inverse_temperature,
+                        float* masses);
 };
 
 extern const KernelTable kScalarKernels;

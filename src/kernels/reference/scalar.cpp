@@ -10,6 +10,7 @@
 #include "kernels/reference/functions.h"
 #include "kernels/reference/rows.h"
 #include "kernels/reference/super.h"
+#include "kernels/reference/tiles.h"
 #include "kernels/table.h"
 #include "kernels/tile_row.h"
 #include "tensor/half.h"
@@ -233,6 +234,8 @@ constinit const KernelTable kScalarKernels = {
     attend<uint16_t>,
     attend<float>,
     merge_state,
+    reference::tile_maxima,
+    reference::tile_masses,
 };
 
 }  // namespace kvik
