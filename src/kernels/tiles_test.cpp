@@ -27,8 +27,7 @@ class LogitTileKernels : public ::testing::TestWithParam<const KernelTable*> {
     Rng rng{20250117};
 };
 
-INSTANTIATE_TEST_SUITE_P(Isa, LogitTileKernels, ::testing::ValuesIn(runnable_kernels()),
-                         [](const auto& test) { return std::string(test.param->name); });
+INSTANTIATE_TEST_SUITE_P(Isa, LogitTileKernels, ::testing::ValuesIn(runnable_kernels()), test_name);
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
     return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * 4) == 0;
