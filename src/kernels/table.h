@@ -19,6 +19,7 @@ inline constexpr uint32_t kSuperGroup = 256;   // of the K types
 inline constexpr uint32_t kChunkTokens = 256;  // attention works in chunks of this many positions
 inline constexpr uint32_t kMaxHeadDim = 256;
 inline constexpr uint32_t kMaxQueries = 12;  // query rows that go through attention together
+inline constexpr uint32_t kAheadTiles = 4;   // tiles of K and V whose reading starts early
 
 // Weight types with a tile layout; the index into KernelTable::types.
 enum class TileType : uint32_t {
@@ -114,9 +115,10 @@ struct AttentionChunk {
     float scale;
     float* scores;  // [n_queries][kChunkTokens] working memory, 64-byte aligned
     // Running state, merged into: maximum, sum, and weighted values.
-    float* m;  // [n_queries]
-    float* l;  // [n_queries]
-    float* o;  // [n_queries][kMaxHeadDim]
+    float* m;                             // [n_queries]
+    float* l;                             // [n_queries]
+    float* o;                             // [n_queries][kMaxHeadDim]
+    const void* const* next_k = nullptr;  // [kAheadTiles] tiles of K that are read after this chunk
 };
 
 struct KernelTable {

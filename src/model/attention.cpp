@@ -28,6 +28,15 @@ ItemRows rows_of(const AttentionItem& item, const ModelConfig& config,
     return rows;
 }
 
+struct TileAddress {
+    const std::byte *k, *v;
+};
+
+// A chunk, and the one that its worker goes over next.
+struct ChunkTurn {
+    uint32_t chunk, next;
+};
+
 // The first chunk that any row of the item sees: those before it lie outside of the window.
 uint32_t first_chunk(const ItemRows& rows, uint32_t window) {
     const uint32_t sees = rows.position[0] + 1;
@@ -44,9 +53,9 @@ void clear(AttentionState& state, uint32_t n, uint32_t head_dim) {
 
 void attend_chunk(const KernelTable& kernels, const ModelConfig& config, const Batch& batch,
                   const KvView& kv, uint32_t layer, const AttentionItem& item, const ItemRows& rows,
-                  uint32_t index, WorkerScratch& own, AttentionState& state) {
+                  ChunkTurn turn, WorkerScratch& own, AttentionState& state) {
     const SequenceRows& sequence = batch.sequences[item.sequence];
-    const uint32_t start = index * kChunkTokens;
+    const uint32_t start = turn.chunk * kChunkTokens;
     const uint32_t window = config.window(layer);
     uint32_t begin[kMaxQueries], end[kMaxQueries], last = 0;
     for (uint32_t r = 0; r < rows.n; ++r) {
@@ -61,12 +70,21 @@ void attend_chunk(const KernelTable& kernels, const ModelConfig& config, const B
     const void* k_tiles[kTilesPerChunk] = {};
     const void* v_tiles[kTilesPerChunk] = {};
     const uint64_t tile_bytes = kKTileTokens * config.head_dim * kv.spec.element_bytes();
-    for (uint32_t tile = 0; tile * kKTileTokens < last; ++tile) {
-        const uint32_t position = start + tile * kKTileTokens;
+    const auto tile_at = [&](uint32_t position) -> TileAddress {
         const BlockId block = sequence.blocks[position / kv.spec.block_tokens];
         const uint64_t offset = position % kv.spec.block_tokens / kKTileTokens * tile_bytes;
-        k_tiles[tile] = kv.k(block, layer, item.kv_head) + offset;
-        v_tiles[tile] = kv.v(block, layer, item.kv_head) + offset;
+        return {kv.k(block, layer, item.kv_head) + offset,
+                kv.v(block, layer, item.kv_head) + offset};
+    };
+    for (uint32_t tile = 0; tile * kKTileTokens < last; ++tile) {
+        const TileAddress at = tile_at(start + tile * kKTileTokens);
+        k_tiles[tile] = at.k;
+        v_tiles[tile] = at.v;
+    }
+    const void* next_k[kAheadTiles];
+    for (uint32_t tile = 0; tile < kAheadTiles; ++tile) {
+        const uint32_t position = turn.next * kChunkTokens + tile * kKTileTokens;
+        next_k[tile] = position <= rows.position[rows.n - 1] ? tile_at(position).k : k_tiles[0];
     }
     const AttentionChunk chunk = {
         .n_queries = rows.n,
@@ -81,6 +99,7 @@ void attend_chunk(const KernelTable& kernels, const ModelConfig& config, const B
         .m = state.m,
         .l = state.l,
         .o = &state.o[0][0],
+        .next_k = next_k,
     };
     kv.spec.type == KvType::f16 ? kernels.attend_f16(chunk) : kernels.attend_f32(chunk);
 }
@@ -150,7 +169,8 @@ void attend(Worker worker, const KernelTable& kernels, const ModelConfig& config
                 gathered = true;
                 AttentionState& state = scratch.states[item.first_unit + c];
                 clear(state, rows.n, config.head_dim);
-                attend_chunk(kernels, config, batch, kv, layer, item, rows, c, own, state);
+                attend_chunk(kernels, config, batch, kv, layer, item, rows, {c, c + worker.count()},
+                             own, state);
             }
         }
         worker.barrier();
@@ -172,7 +192,7 @@ void attend(Worker worker, const KernelTable& kernels, const ModelConfig& config
         AttentionState state;
         clear(state, rows.n, config.head_dim);
         for (uint32_t c = first_chunk(rows, window); c < item.n_chunks; ++c)
-            attend_chunk(kernels, config, batch, kv, layer, item, rows, c, own, state);
+            attend_chunk(kernels, config, batch, kv, layer, item, rows, {c, c + 1}, own, state);
         finish(rows, config, state, scratch);
     }
 }
