@@ -25,12 +25,18 @@
 #include "cache/spec.h"
 #include "model/model.h"
 #include "sample/params.h"
+#include "sched/step_costs.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
 
 namespace kvik {
 
 enum class CachePolicy : uint8_t { reuse, off };  // off: neither finds nor publishes prefixes
+
+// Where the engine learns what a step costs (sched/step_costs.h), by which it cuts long prompts
+// beside streams. on: from costs_folder, else by measuring when it has had nothing to do for a
+// while; fresh: by measuring while it opens; off: nowhere. Bits do not depend on it.
+enum class Calibrate : uint8_t { off, on, fresh };
 
 struct EngineOptions {
     std::string model_path;
@@ -44,6 +50,8 @@ struct EngineOptions {
     CachePolicy cache = CachePolicy::reuse;
     std::optional<std::string> isa;  // as KVIK_ISA; unset: the best that the CPU has
     std::optional<std::string> act;  // as KVIK_ACT: "int8" or "f32"; unset: int8
+    Calibrate calibrate = Calibrate::on;
+    std::string costs_folder;  // keeps what was measured for the next time; empty: not kept
     // The caller's wall clock, for chat templates that write the date; without it these fail. One
     // time for all prompts: a later one would take the prefix out of the cache.
     std::optional<std::chrono::local_seconds> now;
@@ -151,6 +159,7 @@ class Engine {
     const UsedSettings& used() const;
     double load_ms() const;
     CacheStats cache_stats() const;
+    std::optional<StepCosts> step_costs() const;  // nothing: not known, or not yet
 
     // Errors: empty prompt, id outside the vocabulary, bad sampling -> usage; longer than the
     // context -> context, naming both numbers; inbox full -> failed.

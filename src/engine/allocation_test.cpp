@@ -35,6 +35,7 @@ TEST(Allocation, a_step_that_only_decodes_makes_none) {
     for (uint32_t i = 0; i < 4; ++i) {
         channels.push_back(rig.submit(request_for(random_tokens(random, 10 + i), 60)));
     }
+    rig.stepper().use_costs(StepCosts());
     for (int i = 0; i < 3; ++i) rig.stepper().step();
     is_counting = true;
     for (int i = 0; i < 50; ++i) rig.stepper().step();  // crosses three blocks

@@ -44,6 +44,7 @@ Result<std::unique_ptr<Engine::Impl>> Engine::Impl::open(EngineParts parts,
                                            .tokenizer = impl->parts.tokenizer.get(),
                                            .end_tokens = impl->end_tokens},
                                           impl->settings));
+    impl->find_costs(options);
     try {
         impl->thread = std::thread([engine = impl.get()] { engine->run(); });
     } catch (const std::system_error& error) {
@@ -57,7 +58,10 @@ Result<std::unique_ptr<Engine::Impl>> Engine::Impl::open(EngineParts parts,
 void Engine::Impl::run() {
     leave_signals_to_main();
     while (!inbox.closed()) {
-        if (!stepper->step()) inbox.wait();
+        if (!stepper->step()) {
+            calibrate_when_idle();
+            inbox.wait();
+        }
         if (kIsDevBuild) stepper->check_invariants();
     }
     stepper->end_all();
@@ -110,6 +114,11 @@ double Engine::load_ms() const {
 
 CacheStats Engine::cache_stats() const {
     return impl_->stepper->cache_stats();
+}
+
+std::optional<StepCosts> Engine::step_costs() const {
+    const std::lock_guard lock(impl_->costs_mutex);
+    return impl_->costs;
 }
 
 Result<Stream> Engine::submit(GenerateRequest request) {

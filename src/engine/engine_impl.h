@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -14,6 +15,7 @@
 #include "base/thread_pool.h"
 #include "engine/inbox.h"
 #include "engine/settings.h"
+#include "engine/step_costs_key.h"
 #include "engine/stepper.h"
 #include "kvik/kvik.h"
 
@@ -43,6 +45,11 @@ struct Engine::Impl {
     std::string model_path;  // empty: not from a file
     std::optional<std::chrono::local_seconds> now;
     std::vector<TokenId> end_tokens;
+    Calibrate calibrate = Calibrate::off;  // off once there is nothing more to learn
+    std::string costs_folder;
+    StepCostsKey costs_key;
+    mutable std::mutex costs_mutex;
+    std::optional<StepCosts> costs;
     Inbox inbox{kInboxCapacity};
     std::unique_ptr<Stepper> stepper;
     std::thread thread;
@@ -51,6 +58,10 @@ struct Engine::Impl {
     Impl(EngineParts its_parts, const Settings& its_settings)
         : parts(std::move(its_parts)), settings(its_settings) {}
     void run();
+    // costs.cpp
+    void find_costs(const EngineOptions& options);
+    void use_costs(const StepCosts& learnt);
+    void calibrate_when_idle();
 };
 
 }  // namespace kvik

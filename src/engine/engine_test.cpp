@@ -1,10 +1,12 @@
 // The engine with its thread: many callers, one inbox.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <latch>
 #include <thread>
 
 #include "engine/rig/requests.h"
+#include "engine/rig/scratch_folder.h"
 #include "engine/settings.h"
 #include "testing/hash_model.h"
 
@@ -51,6 +53,57 @@ struct Brake {
         return request;
     }
 };
+
+std::unique_ptr<Engine> calibrated(Calibrate how, const std::string& folder) {
+    auto model = std::make_unique<HashModel>();
+    EngineOptions options = options_of(model->spec().kv, 32, 16, 200);
+    options.calibrate = how;
+    options.costs_folder = folder;
+    auto engine = Engine::over(std::move(model), options);
+    EXPECT_TRUE(engine.has_value());
+    return std::move(*engine);
+}
+
+TEST(EngineCosts, are_measured_while_it_opens_where_fresh_ones_are_asked_for) {
+    const ScratchFolder home;
+    const auto costs = calibrated(Calibrate::fresh, home.path("costs"))->step_costs();
+    ASSERT_TRUE(costs.has_value());
+    EXPECT_TRUE(costs->is_lawful());
+    EXPECT_GT(costs->ms(1, 0), 0);
+    // Kept for the next one, which has them at once.
+    EXPECT_EQ(calibrated(Calibrate::on, home.path("costs"))->step_costs(), costs);
+}
+
+TEST(EngineCosts, are_neither_read_nor_measured_where_they_are_off) {
+    const ScratchFolder home;
+    calibrated(Calibrate::fresh, home.path("costs"));
+    EXPECT_FALSE(calibrated(Calibrate::off, home.path("costs"))->step_costs());
+    EXPECT_FALSE(calibrated(Calibrate::off, home.path("none"))->step_costs());
+    EXPECT_FALSE(std::filesystem::exists(home.path("none")));
+}
+
+TEST(EngineCosts, are_measured_once_nobody_wants_anything) {
+    const ScratchFolder home;
+    const auto engine = calibrated(Calibrate::on, home.path("costs"));
+    EXPECT_FALSE(engine->step_costs());  // nobody waits for them
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (!engine->step_costs() && std::chrono::steady_clock::now() < deadline)
+        std::this_thread::yield();
+    EXPECT_TRUE(engine->step_costs());
+    EXPECT_EQ(calibrated(Calibrate::on, home.path("costs"))->step_costs(), engine->step_costs());
+}
+
+TEST(EngineCosts, give_the_same_answer_known_or_not) {
+    const ScratchFolder home;
+    const HashModel model;
+    const GenerateRequest request = request_for({5, 6, 7}, 12);
+    for (const Calibrate how : {Calibrate::off, Calibrate::on, Calibrate::fresh}) {
+        const auto engine = calibrated(how, home.path("costs"));
+        Stream stream = *engine->submit(request);
+        EXPECT_EQ(read_all(stream), expected(model, request).ids);
+        EXPECT_EQ(stream.summary().logits_sha256, expected(model, request).hash);
+    }
+}
 
 TEST(Engine, answers_as_the_oracle_does) {
     Opened o = open_engine();

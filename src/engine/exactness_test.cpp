@@ -4,6 +4,7 @@
 
 #include "engine/rig/requests.h"
 #include "engine/rig/step_rig.h"
+#include "sched/test_costs.h"
 #include "testing/hash_model.h"
 
 namespace kvik {
@@ -127,6 +128,7 @@ class RandomTraffic {
             options_of(1 + random_.below(50), 16 << random_.below(3), 12 + random_.below(12));
         options.max_sequences = 1 + random_.below(6);
         rig_ = std::make_unique<StepRig>(model, options);
+        if (random_.below(2)) rig_->stepper().use_costs(random_costs(random_.generator));
     }
 
     void run() {
@@ -177,6 +179,33 @@ class RandomTraffic {
     std::unique_ptr<StepRig> rig_;
     std::vector<Asked> asked_;
 };
+
+TEST(Exactness, holds_whatever_steps_are_thought_to_cost) {
+    const HashModel model;
+    Random random(6);
+    std::vector<GenerateRequest> requests;
+    for (uint32_t i = 0; i < 5; ++i)
+        requests.push_back(request_for(random_tokens(random, 5 + 60 * i), 40, i));
+    std::vector<Expected> right;
+    for (const GenerateRequest& request : requests) right.push_back(oracle(model, request));
+    std::vector<uint64_t> n_steps;
+    for (uint32_t round = 0; round < 20; ++round) {
+        StepRig rig(model, options_of(64, 16, 200));
+        std::vector<std::shared_ptr<StreamChannel>> channels;
+        for (const GenerateRequest& request : requests) channels.push_back(rig.submit(request));
+        do {  // round 0 knows no costs
+            if (round > 0) rig.stepper().use_costs(random_costs(random.generator));
+        } while (rig.step());
+        n_steps.push_back(rig.stepper().counts().n_steps);
+        for (uint32_t i = 0; i < 5; ++i) {
+            SCOPED_TRACE(::testing::Message() << "seed 6, round " << round << ", request " << i);
+            Told told;
+            listen(*channels[i], told);
+            expect_same(told, right[i]);
+        }
+    }
+    EXPECT_GT(*std::max_element(n_steps.begin(), n_steps.end()), n_steps[0]);
+}
 
 TEST(Exactness, holds_under_random_traffic_with_cancels) {
     const HashModel model;

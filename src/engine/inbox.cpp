@@ -41,6 +41,11 @@ bool Inbox::wait() {
     return !waiting_.empty();
 }
 
+bool Inbox::wait_for(std::chrono::milliseconds time) {
+    std::unique_lock lock(mutex_);
+    return arrived_.wait_for(lock, time, [&] { return closed_ || !waiting_.empty(); });
+}
+
 bool Inbox::closed() {
     const std::lock_guard lock(mutex_);
     return closed_;

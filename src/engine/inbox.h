@@ -5,6 +5,7 @@
 // Errors  a full inbox says so at once; nobody waits to get in.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -35,6 +36,8 @@ class Inbox {
     void take(uint32_t n, std::vector<Submission>& taken, std::vector<Submission>& cancelled);
     // Sleeps until there is something to take. False: closed, and there never will be.
     bool wait();
+    // The same for so long at most. True: there is something to take, or it is closed.
+    bool wait_for(std::chrono::milliseconds time);
     bool closed();
     uint32_t capacity() const { return capacity_; }
 

@@ -77,5 +77,12 @@ TEST(Inbox, wakes_who_waits_when_something_comes_and_when_it_closes) {
     waiter.join();
 }
 
+TEST(Inbox, is_waited_for_no_longer_than_was_said) {
+    Inbox inbox(2);
+    EXPECT_FALSE(inbox.wait_for(std::chrono::milliseconds(1)));
+    inbox.close();
+    EXPECT_TRUE(inbox.wait_for(std::chrono::hours(1)));
+}
+
 }  // namespace
 }  // namespace kvik

@@ -19,7 +19,8 @@ void Stepper::plan() {
                   {.n_rows = settings_.ubatch,
                    .n_logits_rows = settings_.n_logits_rows,
                    .n_free_blocks = cache_->n_free(),
-                   .block_tokens = cache_->block_tokens()},
+                   .block_tokens = cache_->block_tokens(),
+                   .costs = costs_ ? &*costs_ : nullptr},
                   plan_);
         if (plan_.n_blocks_short == 0) break;
         if (cache_->evict(plan_.n_blocks_short) > 0) continue;

@@ -2,7 +2,7 @@
 // plan, forward, commit, pick tokens, publish, end what has ended.
 //
 // Owner   the KV cache, the jobs and all memory of a step; borrows model, tokenizer and inbox.
-// Threads step, end_all and check_invariants are one thread's; cache_stats may be called from any.
+// Threads all but cache_stats are one thread's; that may be called from any.
 // Cost    a step that only decodes allocates nothing of its own; delivering events may
 //         (stream_channel.h), a request's start and end do.
 // Invariant while a request waits or runs, a step moves the oldest. A cancelled one ends in
@@ -52,6 +52,11 @@ class Stepper {
     bool step();     // false: nothing waits and nothing runs
     void end_all();  // everything under way and in the inbox is cancelled
 
+    // Plans by these from now on.
+    void use_costs(const StepCosts& costs) { costs_ = costs; }
+    // Runs steps of its own; nothing may be under way. Nothing: it was stopped, or cannot.
+    std::optional<StepCosts> measure_costs(const std::function<bool()>& must_stop);
+
     CacheStats cache_stats() const;
     const StepCounts& counts() const { return counts_; }
     size_t n_jobs() const { return jobs_.size(); }
@@ -97,6 +102,7 @@ class Stepper {
     std::vector<Job*> running_;  // what views_ and plan_ speak of
     std::vector<SequenceView> views_;
     StepPlan plan_;
+    std::optional<StepCosts> costs_;
     BatchBuffer batch_;
     std::unique_ptr<float[]> logits_;  // [n_logits_rows, vocab_size]
     SampleScratch sample_scratch_;

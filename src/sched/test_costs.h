@@ -1,15 +1,17 @@
 // Costs for tests: lawful, otherwise anything.
 #pragma once
 
-#include <functional>
+#include <cstdint>
 
 #include "sched/step_costs.h"
 
 namespace kvik {
 
 // random(): any 32 bits.
-inline StepCosts random_costs(const std::function<uint32_t()>& random) {
-    const auto some_ms = [&] { return random() % 3 ? random() % 1000 / 50.0 : 0.0; };
+template <class Random>
+StepCosts random_costs(Random&& random) {
+    const double most_ms = random() % 2 ? 20 : 2000;
+    const auto some_ms = [&] { return random() % 3 ? static_cast<double>(random() % 1000) * most_ms / 1000 : 0.0; };
     StepCosts costs;
     StepCosts::Row added{};  // what each depth adds to the one before
     for (size_t d = 0; d < StepCosts::kDepths.size(); ++d) {
