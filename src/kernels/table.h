@@ -14,6 +14,7 @@ namespace kvik {
 
 inline constexpr uint32_t kTileRows = 16;      // output rows of a weight tile: one a lane
 inline constexpr uint32_t kPanelCols = 12;     // tokens of an activation panel
+inline constexpr uint32_t kPairCols = 6;       // of them that meet a pair of tiles at a time
 inline constexpr uint32_t kGroup = 32;         // elements of a quantisation group
 inline constexpr uint32_t kSuperGroup = 256;   // of the K types
 inline constexpr uint32_t kChunkTokens = 256;  // attention works in chunks of this many positions
@@ -82,6 +83,14 @@ struct TileOut {
     uint64_t ld;
 };
 
+// What a product fetches into the cache while it computes, as a rule the tiles that come next:
+// n_lines cache lines a group. One stream at a time: two are slower.
+struct Ahead {
+    const uint8_t *at, *then;
+    uint32_t n_bytes, n_then;
+    uint32_t n_lines;
+};
+
 struct TileKernels {
     // Weights straight from the tile, columns [c0, c0 + n) of the panel, n <= kPanelCols.
     // Null for f32, f16 and bf16, which take f32 activations, and for the K types (below).
@@ -101,6 +110,9 @@ struct TileKernels {
     // f32, f16 and bf16.
     void (*matmul_floats)(const uint8_t* tile, uint32_t k, const float* x, uint32_t stride,
                           uint32_t n, TileOut out);
+    // Two tiles of one type, columns [0, n) of the panel. Null where matmul is as fast.
+    void (*matmul_pair)(const uint8_t* a, const uint8_t* b, uint32_t n_groups, QuantPanel panel,
+                        uint32_t n, TileOut out_a, TileOut out_b, Ahead& ahead) = nullptr;
 };
 
 // One chunk of attention (R5) for query rows that share a kv head. All ranges are within the chunk.

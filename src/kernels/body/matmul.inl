@@ -1,169 +1,130 @@
-// Matrix products over the vocabulary `Simd` (R2, R3 of SPEC.md): one micro-kernel body for every
+// Matrix products over the vocabulary `Simd` (R2 of SPEC.md): one micro-kernel body for every
 // number of columns. An output row is a lane, so nothing is ever summed across lanes.
+
+#include "kernels/body/group_types.inl"
+// after it
+#include "kernels/body/floats.inl"
 
 namespace kvik {
 namespace {
 
-constexpr int kHalves = static_cast<int>(kTileRows) / Simd::kLanes;
-constexpr uint32_t kPrefetchBytes = 4096;  // ahead of the weights in use; measured
-
-// A weight type costs its constants and how its group becomes 8 vectors of u8, in the order of k;
-// registers hold them only where that is inlined.
-[[gnu::always_inline]] inline void load_nibbles(const uint8_t* group, int half, Simd::I* w) {
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j) {
-        const Simd::I v = Simd::iload(group + 64 * j + 4 * Simd::kLanes * half);
-        w[j] = Simd::low_nibbles(v);
-        w[4 + j] = Simd::high_nibbles(v);
+// Steps i and on of R tiles x N columns. Nibbles of a byte follow each other, so that it is loaded
+// once; the order of exact sums changes no bit.
+template <class W, int R, int N, int i>
+[[gnu::always_inline]] inline void direct_steps(const uint8_t* const* groups, int half,
+                                                const int8_t* q,
+                                                typename Simd::Dot<W::kBits>::Sum (*sum)[N]) {
+    using Dot = Simd::Dot<W::kBits>;
+    if constexpr (i < 8) {
+        constexpr int j = i / 2 + 4 * (i % 2);
+        Simd::I w[R];
+#pragma GCC unroll 2
+        for (int r = 0; r < R; ++r) w[r] = W::template vector<j>(groups[r], half);
+#pragma GCC unroll 16
+        for (int c = 0; c < N; ++c) {
+            const Simd::I x = Dot::broadcast(q + 32 * c + 4 * j);
+#pragma GCC unroll 2
+            for (int r = 0; r < R; ++r) Dot::step(sum[r][c], j, w[r], x);
+        }
+        direct_steps<W, R, N, i + 1>(groups, half, q, sum);
     }
 }
 
-[[gnu::always_inline]] inline void add_fifth_bits(const uint8_t* plane, int half, Simd::I* w) {
-    const Simd::I bits = Simd::iload(plane + 4 * Simd::kLanes * half);
-    w[0] = Simd::add_bit<0, 4>(w[0], bits);
-    w[1] = Simd::add_bit<1, 4>(w[1], bits);
-    w[2] = Simd::add_bit<2, 4>(w[2], bits);
-    w[3] = Simd::add_bit<3, 4>(w[3], bits);
-    w[4] = Simd::add_bit<4, 4>(w[4], bits);
-    w[5] = Simd::add_bit<5, 4>(w[5], bits);
-    w[6] = Simd::add_bit<6, 4>(w[6], bits);
-    w[7] = Simd::add_bit<7, 4>(w[7], bits);
-}
-
-struct Q4_0 {
-    static constexpr uint32_t kBytes = 288, kScaleAt = 256, kMinAt = 0;
-    static constexpr WeightBits kBits = WeightBits::five;
-    static constexpr bool kMin = false;
-    static constexpr unsigned kZeroShift = 3;
-    [[gnu::always_inline]] static void load(const uint8_t* group, int half, Simd::I* w) {
-        load_nibbles(group, half, w);
-    }
-};
-
-struct Q4_1 {
-    static constexpr uint32_t kBytes = 320, kScaleAt = 256, kMinAt = 288;
-    static constexpr WeightBits kBits = WeightBits::five;
-    static constexpr bool kMin = true;
-    static constexpr unsigned kZeroShift = 0;
-    [[gnu::always_inline]] static void load(const uint8_t* group, int half, Simd::I* w) {
-        load_nibbles(group, half, w);
-    }
-};
-
-struct Q5_0 {
-    static constexpr uint32_t kBytes = 352, kScaleAt = 320, kMinAt = 0;
-    static constexpr WeightBits kBits = WeightBits::five;
-    static constexpr bool kMin = false;
-    static constexpr unsigned kZeroShift = 4;
-    [[gnu::always_inline]] static void load(const uint8_t* group, int half, Simd::I* w) {
-        load_nibbles(group, half, w);
-        add_fifth_bits(group + 256, half, w);
-    }
-};
-
-struct Q5_1 {
-    static constexpr uint32_t kBytes = 384, kScaleAt = 320, kMinAt = 352;
-    static constexpr WeightBits kBits = WeightBits::five;
-    static constexpr bool kMin = true;
-    static constexpr unsigned kZeroShift = 0;
-    [[gnu::always_inline]] static void load(const uint8_t* group, int half, Simd::I* w) {
-        load_nibbles(group, half, w);
-        add_fifth_bits(group + 256, half, w);
-    }
-};
-
-struct Q8_0 {
-    static constexpr uint32_t kBytes = 544, kScaleAt = 512, kMinAt = 0;
-    static constexpr WeightBits kBits = WeightBits::eight;
-    static constexpr bool kMin = false;
-    static constexpr unsigned kZeroShift = 7;
-    [[gnu::always_inline]] static void load(const uint8_t* group, int half, Simd::I* w) {
-#pragma GCC unroll 8
-        for (int j = 0; j < 8; ++j) w[j] = Simd::iload(group + 64 * j + 4 * Simd::kLanes * half);
-    }
-};
-
-// Nibbles index the table of values, kept as value + 128.
-struct IQ4_NL {
-    static constexpr uint32_t kBytes = 288, kScaleAt = 256, kMinAt = 0;
-    static constexpr WeightBits kBits = WeightBits::eight;
-    static constexpr bool kMin = false;
-    static constexpr unsigned kZeroShift = 7;
-    [[gnu::always_inline]] static void load(const uint8_t* group, int half, Simd::I* w) {
-        load_nibbles(group, half, w);
-#pragma GCC unroll 8
-        for (int j = 0; j < 8; ++j) w[j] = Simd::look_up(w[j], kIq4NlBytes);
-    }
-    alignas(16) static constexpr uint8_t kIq4NlBytes[16] = {1,   24,  45,  63,  79,  93,  106, 118,
-                                                            129, 141, 153, 166, 181, 197, 217, 241};
-};
-
-// 16 rows x N columns straight from the tile; N is at most kDirectCols.
-template <class W, int N>
-void direct_cols(const uint8_t* tile, uint32_t n_groups, QuantPanel panel, uint32_t c0,
-                 TileOut out) {
+// R row tiles x N columns straight from the tiles.
+template <class W, int R, int N>
+void direct_cols(const uint8_t* const* tiles, uint32_t n_groups, QuantPanel panel, uint32_t c0,
+                 const TileOut* outs, Ahead& ahead) {
     using Dot = Simd::Dot<W::kBits>;
     for (int half = 0; half < kHalves; ++half) {
-        Simd::F acc[N];
+        Simd::F acc[R][N];
+        const uint8_t* groups[R];
+#pragma GCC unroll 2
+        for (int r = 0; r < R; ++r) {
+            groups[r] = tiles[r];
 #pragma GCC unroll 16
-        for (int c = 0; c < N; ++c) acc[c] = Simd::zero();
-        const uint8_t* group = tile;
+            for (int c = 0; c < N; ++c) acc[r][c] = Simd::zero();
+        }
         const int8_t* q = panel.q + static_cast<uint64_t>(c0) * kGroup;
         const float* d = panel.d + c0;
         const float* u = panel.u + c0;
         const int32_t* nsum = panel.nsum + c0;
         for (uint32_t g = 0; g < n_groups; ++g) {
-            if (half == 0)
+            fetch_ahead(ahead);
+            typename Dot::Sum sum[R][N];
+#pragma GCC unroll 2
+            for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 16
-                for (uint32_t at = 0; at < W::kBytes; at += 64)
-                    Simd::prefetch(group + kPrefetchBytes + at);
-            Simd::I w[8];
-            W::load(group, half, w);
-            typename Dot::Sum sum[N];
-#pragma GCC unroll 16
-            for (int c = 0; c < N; ++c) sum[c] = Dot::begin(nsum[c], W::kZeroShift);
-#pragma GCC unroll 8
-            for (int j = 0; j < 8; ++j) {
-#pragma GCC unroll 16
-                for (int c = 0; c < N; ++c) Dot::step(sum[c], j, w[j], q + 32 * c + 4 * j);
+                for (int c = 0; c < N; ++c) sum[r][c] = Dot::begin(nsum[c], W::kZeroShift);
             }
-            const Simd::F dw = Simd::load_half(group + W::kScaleAt + 2 * Simd::kLanes * half);
-            [[maybe_unused]] Simd::F m = Simd::zero();
-            if constexpr (W::kMin) m = Simd::load_half(group + W::kMinAt + 2 * Simd::kLanes * half);
+            direct_steps<W, R, N, 0>(groups, half, q, sum);
+#pragma GCC unroll 2
+            for (int r = 0; r < R; ++r) {
+                const int at = 2 * Simd::kLanes * half;
+                const Simd::F dw = Simd::load_half(groups[r] + W::kScaleAt + at);
+                [[maybe_unused]] Simd::F m = Simd::zero();
+                if constexpr (W::kMin) m = Simd::load_half(groups[r] + W::kMinAt + at);
 #pragma GCC unroll 16
-            for (int c = 0; c < N; ++c) {
-                const Simd::F t = Simd::mul(
-                    Simd::to_float(Dot::end(sum[c], nsum[c], W::kZeroShift)), Simd::set(d[c]));
-                acc[c] = Simd::fma(t, dw, acc[c]);
-                if constexpr (W::kMin) acc[c] = Simd::fma(m, Simd::set(u[c]), acc[c]);
+                for (int c = 0; c < N; ++c) {
+                    const Simd::F t =
+                        Simd::mul(Simd::to_float(Dot::end(sum[r][c], nsum[c], W::kZeroShift)),
+                                  Simd::set(d[c]));
+                    acc[r][c] = Simd::fma(t, dw, acc[r][c]);
+                    if constexpr (W::kMin) acc[r][c] = Simd::fma(m, Simd::set(u[c]), acc[r][c]);
+                }
+                groups[r] += W::kBytes;
             }
-            group += W::kBytes;
             q += static_cast<uint64_t>(panel.stride) * kGroup;
             d += panel.stride;
             u += panel.stride;
             nsum += panel.stride;
         }
+#pragma GCC unroll 2
+        for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 16
-        for (int c = 0; c < N; ++c) Simd::store(out.out + c * out.ld + Simd::kLanes * half, acc[c]);
+            for (int c = 0; c < N; ++c)
+                Simd::store(outs[r].out + c * outs[r].ld + Simd::kLanes * half, acc[r][c]);
+        }
     }
 }
 
-template <class W, int N>
-void direct(const uint8_t* tile, uint32_t n_groups, QuantPanel panel, uint32_t c0, uint32_t n,
-            TileOut out) {
+// n <= N columns.
+template <class W, int R, int N>
+void direct_some(const uint8_t* const* tiles, uint32_t n_groups, QuantPanel panel, uint32_t c0,
+                 uint32_t n, const TileOut* outs, Ahead& ahead) {
     if constexpr (N > 1) {
-        if (n < N) return direct<W, N - 1>(tile, n_groups, panel, c0, n, out);
+        if (n < N) return direct_some<W, R, N - 1>(tiles, n_groups, panel, c0, n, outs, ahead);
     }
-    direct_cols<W, N>(tile, n_groups, panel, c0, out);
-    if (n > N)
-        direct<W, Simd::kDirectCols>(tile, n_groups, panel, c0 + N, n - N,
-                                     {out.out + N * out.ld, out.ld});
+    direct_cols<W, R, N>(tiles, n_groups, panel, c0, outs, ahead);
+}
+
+// Any number of columns, in passes as even as can be.
+template <class W, int R, int N>
+void direct(const uint8_t* const* tiles, uint32_t n_groups, QuantPanel panel, uint32_t c0,
+            uint32_t n, const TileOut* outs, Ahead& ahead) {
+    TileOut to[R];
+    for (int r = 0; r < R; ++r) to[r] = outs[r];
+    for (uint32_t passes = (n + N - 1) / N; passes > 0; --passes) {
+        const uint32_t now = (n + passes - 1) / passes;
+        direct_some<W, R, N>(tiles, n_groups, panel, c0, now, to, ahead);
+        c0 += now;
+        n -= now;
+        for (TileOut& out : to) out.out += now * out.ld;
+    }
 }
 
 template <class W>
 void matmul(const uint8_t* tile, uint32_t n_groups, QuantPanel panel, uint32_t c0, uint32_t n,
             TileOut out) {
-    direct<W, Simd::kDirectCols>(tile, n_groups, panel, c0, n, out);
+    Ahead ahead = {tile + kPrefetchBytes, nullptr, n_groups * W::kBytes, 0, (W::kBytes + 63) / 64};
+    direct<W, 1, Simd::kDirectCols>(&tile, n_groups, panel, c0, n, &out, ahead);
+}
+
+template <class W>
+void matmul_pair(const uint8_t* a, const uint8_t* b, uint32_t n_groups, QuantPanel panel,
+                 uint32_t n, TileOut out_a, TileOut out_b, Ahead& ahead) {
+    const uint8_t* const tiles[] = {a, b};
+    const TileOut outs[] = {out_a, out_b};
+    direct<W, 2, kPairCols>(tiles, n_groups, panel, 0, n, outs, ahead);
 }
 
 template <class W>
@@ -171,7 +132,7 @@ void unpack(const uint8_t* tile, uint32_t n_groups, UnpackedGroup* groups) {
     for (uint32_t g = 0; g < n_groups; ++g, tile += W::kBytes)
         for (int half = 0; half < kHalves; ++half) {
             Simd::I w[8];
-            W::load(tile, half, w);
+            load_group<W>(tile, half, w);
             const int lane = Simd::kLanes * half;
 #pragma GCC unroll 8
             for (int j = 0; j < 8; ++j) Simd::istore(groups[g].w + 64 * j + 4 * lane, w[j]);
@@ -199,7 +160,7 @@ void decode(const uint8_t* tile, uint32_t n_groups, float* out) {
     for (uint32_t g = 0; g < n_groups; ++g, tile += W::kBytes, out += kGroup * kTileRows)
         for (int half = 0; half < kHalves; ++half) {
             Simd::I w[8];
-            W::load(tile, half, w);
+            load_group<W>(tile, half, w);
             const int lane = Simd::kLanes * half;
             const Simd::F scale = Simd::load_half(tile + W::kScaleAt + 2 * lane);
             const Simd::F min =
@@ -213,21 +174,9 @@ void decode(const uint8_t* tile, uint32_t n_groups, float* out) {
 
 template <class W>
 constexpr TileKernels kernels_of() {
-    return {matmul<W>, unpack<W>, decode<W>, nullptr, nullptr, nullptr};
-}
-
-void decode_f32(const uint8_t* tile, uint32_t n_groups, float* out) {
-    __builtin_memcpy(out, tile, static_cast<uint64_t>(n_groups) * 64);
-}
-
-void decode_f16(const uint8_t* tile, uint32_t n_groups, float* out) {
-    for (uint64_t i = 0; i < static_cast<uint64_t>(n_groups) * kTileRows; i += Simd::kLanes)
-        Simd::store(out + i, Simd::load_half(tile + 2 * i));
-}
-
-void decode_bf16(const uint8_t* tile, uint32_t n_groups, float* out) {
-    for (uint64_t i = 0; i < static_cast<uint64_t>(n_groups) * kTileRows; i += Simd::kLanes)
-        Simd::store(out + i, Simd::load_bfloat(tile + 2 * i));
+    TileKernels kernels = {matmul<W>, unpack<W>, decode<W>, nullptr, nullptr, nullptr};
+    if constexpr (Simd::kUnpackedRows == 2) kernels.matmul_pair = matmul_pair<W>;
+    return kernels;
 }
 
 // R row tiles x N columns from unpacked groups.
@@ -336,69 +285,6 @@ void matmul_unpacked(const UnpackedGroup* a, const UnpackedGroup* b, uint32_t n_
     else
         unpacked_rows<WeightBits::five, false>(a, b, n_groups, zero_shift, panel, c0, n, out_a,
                                                out_b);
-}
-
-// Weights that meet f32 activations (R3).
-struct Half {
-    uint16_t bits;
-};
-struct Bfloat {
-    uint16_t bits;
-};
-Simd::F load_weights(const float* p) {
-    return Simd::load(p);
-}
-Simd::F load_weights(const Half* p) {
-    return Simd::load_half(p);
-}
-Simd::F load_weights(const Bfloat* p) {
-    return Simd::load_bfloat(p);
-}
-
-template <class T, int N>
-void float_cols(const T* tile, uint32_t k, const float* x, uint32_t stride, uint32_t n,
-                TileOut out) {
-    if constexpr (N > 1) {
-        if (n < N) return float_cols<T, N - 1>(tile, k, x, stride, n, out);
-    }
-    Simd::F acc[kHalves][N];
-#pragma GCC unroll 2
-    for (int h = 0; h < kHalves; ++h) {
-#pragma GCC unroll 16
-        for (int c = 0; c < N; ++c) acc[h][c] = Simd::zero();
-    }
-    for (uint32_t i = 0; i < k; ++i, tile += kTileRows, x += stride) {
-        Simd::prefetch(reinterpret_cast<const char*>(tile) + kPrefetchBytes);
-        Simd::F w[kHalves];
-#pragma GCC unroll 2
-        for (int h = 0; h < kHalves; ++h) w[h] = load_weights(tile + h * Simd::kLanes);
-#pragma GCC unroll 16
-        for (int c = 0; c < N; ++c) {
-            const Simd::F v = Simd::set(x[c]);
-#pragma GCC unroll 2
-            for (int h = 0; h < kHalves; ++h) acc[h][c] = Simd::fma(w[h], v, acc[h][c]);
-        }
-    }
-#pragma GCC unroll 2
-    for (int h = 0; h < kHalves; ++h) {
-#pragma GCC unroll 16
-        for (int c = 0; c < N; ++c) Simd::store(out.out + c * out.ld + h * Simd::kLanes, acc[h][c]);
-    }
-}
-
-template <class T>
-void matmul_floats(const uint8_t* tile, uint32_t k, const float* x, uint32_t stride, uint32_t n,
-                   TileOut out) {
-    constexpr int kCols = Simd::kFloatCols;
-    const T* weights = reinterpret_cast<const T*>(tile);
-    for (; n > kCols; n -= kCols, x += kCols, out.out += kCols * out.ld)
-        float_cols<T, kCols>(weights, k, x, stride, kCols, out);
-    float_cols<T, kCols>(weights, k, x, stride, n, out);
-}
-
-void matmul_f32(const float* tile, uint32_t k, const float* x, uint32_t stride, uint32_t n,
-                TileOut out) {
-    matmul_floats<float>(reinterpret_cast<const uint8_t*>(tile), k, x, stride, n, out);
 }
 
 }  // namespace

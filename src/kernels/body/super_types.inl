@@ -119,7 +119,7 @@ struct Q5_K : ScalesAndMins<2560> {
     template <int kPart>
     [[gnu::always_inline]] static void load(const uint8_t* group, int block, int half, Simd::I* w) {
         load_paired_nibbles<kPart>(group + 512 * block, half, w);
-        add_fifth_bits(group + 2048 + 64 * (2 * block + kPart), half, w);
+        add_all_fifth_bits(group + 2048 + 64 * (2 * block + kPart), half, w);
     }
 };
 
