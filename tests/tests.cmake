@@ -10,7 +10,7 @@ endif()
 find_program(PYTHON3 python3 REQUIRED)
 
 add_test(NAME tidy COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tools/tidy.py)
-foreach(name test_tidy test_tally test_fetch_model)
+foreach(name test_tidy test_tally test_fetch_model test_count)
     add_test(NAME python.${name} COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/python/${name}.py)
 endforeach()
 
@@ -45,3 +45,15 @@ set_tests_properties(${e2e} PROPERTIES
     RUN_SERIAL ON
     TIMEOUT 900
     ENVIRONMENT "KVIK_BINARY=$<TARGET_FILE:kvik>")
+
+# Instructions of fixed steps, against tests/instructions/expected.csv: what a change costs on a
+# machine whose clock says nothing. The numbers are of an optimised build.
+if(CMAKE_BUILD_TYPE STREQUAL Release AND CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+    add_executable(count_steps tests/instructions/steps.cpp)
+    target_link_libraries(count_steps kvik_testing kvik_model)
+    set(count ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/instructions/count.py $<TARGET_FILE:count_steps>
+        --compiler "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}")
+    add_test(NAME instructions COMMAND ${count})
+    set_tests_properties(instructions PROPERTIES LABELS instructions TIMEOUT 600)
+    add_custom_target(write_instructions COMMAND ${count} --write DEPENDS count_steps VERBATIM)
+endif()
