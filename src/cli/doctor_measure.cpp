@@ -74,10 +74,8 @@ struct Int8Work {
         std::fill_n(nsum, kGroups * kPanelCols, -1);
     }
     void run(const KernelTable& kernels) {
-        const TileTraits& traits = tile_traits(TileType::q8_0);
-        kernels.matmul_unpacked(a, b, kGroups, traits.zero_shift, traits.has_min,
-                                {q, d, u, nsum, kPanelCols}, 0, kPanelCols, {out, 2 * kTileRows},
-                                {out + kTileRows, 2 * kTileRows});
+        kernels.matmul_unpacked(TileType::q8_0, a, b, kGroups, {q, d, u, nsum, kPanelCols}, 0,
+                                kPanelCols, {out, 2 * kTileRows}, {out + kTileRows, 2 * kTileRows});
     }
 };
 

@@ -31,8 +31,7 @@ class Bits : public ::testing::TestWithParam<const KernelTable*> {
     Rng rng{20240607};
 };
 
-INSTANTIATE_TEST_SUITE_P(Isa, Bits, ::testing::ValuesIn(runnable_kernels()),
-                         test_name);
+INSTANTIATE_TEST_SUITE_P(Isa, Bits, ::testing::ValuesIn(runnable_kernels()), test_name);
 
 PanelMemory random_panel(Rng& rng, uint32_t k, uint32_t stride) {
     PanelMemory memory(k, stride);
@@ -113,13 +112,11 @@ TEST_P(Bits, unpacked_matmul_gives_what_the_tile_gives) {
                 for (uint32_t t = 0; t < 2; ++t)
                     scalar.types[static_cast<size_t>(type)].matmul(
                         w.matrix.tile(t), n_groups, x.panel, 0, n, {want.data() + 16 * t, 32});
-                fast.matmul_unpacked(groups.data(), groups.data() + n_groups, n_groups,
-                                     traits.zero_shift, traits.has_min, x.panel, 0, n,
-                                     {both.data(), 32}, {both.data() + 16, 32});
+                fast.matmul_unpacked(type, groups.data(), groups.data() + n_groups, n_groups,
+                                     x.panel, 0, n, {both.data(), 32}, {both.data() + 16, 32});
                 for (uint32_t t = 0; t < 2; ++t)
-                    fast.matmul_unpacked(groups.data() + t * n_groups, nullptr, n_groups,
-                                         traits.zero_shift, traits.has_min, x.panel, 0, n,
-                                         {one.data() + 16 * t, 32}, {});
+                    fast.matmul_unpacked(type, groups.data() + t * n_groups, nullptr, n_groups,
+                                         x.panel, 0, n, {one.data() + 16 * t, 32}, {});
                 EXPECT_TRUE(same_bits(want, both)) << "k " << k << " n " << n;
                 EXPECT_TRUE(same_bits(want, one)) << "k " << k << " n " << n;
             }

@@ -6,7 +6,9 @@
 namespace kvik {
 namespace {
 
-constexpr uint32_t kDirectPanels = 8;  // up to 96 rows; measured, changes no bit
+// Measured; they change no bit.
+constexpr uint32_t kDirectPanels = 8;  // up to 96 rows
+constexpr uint32_t kSingleRows = 2;    // so few read one tile after the other, in one stream
 
 // Passes over a pair of tiles that all panels take together.
 uint32_t n_passes(const Activations& x) {
@@ -73,9 +75,13 @@ PairProduct::Side PairProduct::side(Act act, const PackedMatrix& matrix) const {
 
 void PairProduct::choose() {
     if (a_.matrix->type != b_.matrix->type || a_.path != b_.path) return;
-    together_ = a_.path == Path::unpacked || (a_.path == Path::tile && a_.kernels->matmul_pair);
+    const bool few = x_.n_rows() <= kSingleRows;
+    together_ = a_.path == Path::unpacked ||
+                (a_.path == Path::tile && a_.kernels->matmul_pair && !few) ||
+                (a_.path == Path::super_tile && a_.kernels->super_pair && !few);
     const uint64_t lines = 2 * ((a_.tile_bytes + 63) / 64);
-    const uint64_t turns = uint64_t{n_passes(x_)} * a_.n_groups;
+    const uint64_t turns =
+        uint64_t{n_passes(x_)} * a_.n_groups * (a_.path == Path::super_tile ? 4 : 1);
     lines_ahead_ = static_cast<uint32_t>((lines + turns - 1) / turns);
 }
 
@@ -117,10 +123,9 @@ void PairProduct::run(Ready& ready, uint32_t panel, TileOut a, TileOut b) const 
                                     x_.panel_cols(panel), a, b, ready.ahead);
             return;
         }
-        const TileTraits& traits = tile_traits(a_.matrix->type);
-        kernels_.matmul_unpacked(scratch_.unpacked, scratch_.unpacked + a_.n_groups, a_.n_groups,
-                                 traits.zero_shift, traits.has_min, x_.quant_panel(panel), 0,
-                                 x_.panel_cols(panel), a, b);
+        kernels_.matmul_unpacked(a_.matrix->type, scratch_.unpacked,
+                                 scratch_.unpacked + a_.n_groups, a_.n_groups,
+                                 x_.quant_panel(panel), 0, x_.panel_cols(panel), a, b);
         return;
     }
     run_one(a_, ready.a, 0, panel, a);
@@ -131,7 +136,6 @@ void PairProduct::run_one(const Side& side, const uint8_t* tile, uint32_t index,
                           TileOut out) const {
     const uint32_t n = x_.panel_cols(panel);
     const TileKernels& kernels = *side.kernels;
-    const TileTraits& traits = tile_traits(side.matrix->type);
     switch (side.path) {
         case Path::tile:
             return kernels.matmul(tile, side.n_groups, x_.quant_panel(panel), 0, n, out);
@@ -140,9 +144,9 @@ void PairProduct::run_one(const Side& side, const uint8_t* tile, uint32_t index,
         case Path::floats:
             return kernels.matmul_floats(tile, x_.k(), x_.float_panel(panel), n, n, out);
         case Path::unpacked:
-            return kernels_.matmul_unpacked(scratch_.unpacked + index * side.n_groups, nullptr,
-                                            side.n_groups, traits.zero_shift, traits.has_min,
-                                            x_.quant_panel(panel), 0, n, out, out);
+            return kernels_.matmul_unpacked(side.matrix->type,
+                                            scratch_.unpacked + index * side.n_groups, nullptr,
+                                            side.n_groups, x_.quant_panel(panel), 0, n, out, out);
         case Path::super_unpacked:
             return kernels_.super_matmul_unpacked(side.matrix->type,
                                                   scratch_.unpacked_super + index * side.n_groups,

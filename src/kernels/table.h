@@ -113,6 +113,8 @@ struct TileKernels {
     // Two tiles of one type, columns [0, n) of the panel. Null where matmul is as fast.
     void (*matmul_pair)(const uint8_t* a, const uint8_t* b, uint32_t n_groups, QuantPanel panel,
                         uint32_t n, TileOut out_a, TileOut out_b, Ahead& ahead) = nullptr;
+    void (*super_pair)(const uint8_t* a, const uint8_t* b, uint32_t n_groups, SuperPanel panel,
+                       uint32_t n, TileOut out_a, TileOut out_b, Ahead& ahead) = nullptr;
 };
 
 // One chunk of attention (R5) for query rows that share a kv head. All ranges are within the chunk.
@@ -137,11 +139,10 @@ struct KernelTable {
     const char* name;
     TileKernels types[kTileTypes];
 
-    // n columns from two unpacked tiles (b may be null: one tile). n_min: the type has minimums.
-    // zero_shift: the zero point is 1 << zero_shift, or none when it is 0.
-    void (*matmul_unpacked)(const UnpackedGroup* a, const UnpackedGroup* b, uint32_t n_groups,
-                            uint32_t zero_shift, uint32_t has_min, QuantPanel panel, uint32_t c0,
-                            uint32_t n, TileOut out_a, TileOut out_b);
+    // n columns from two unpacked tiles of one type (b may be null: one tile).
+    void (*matmul_unpacked)(TileType type, const UnpackedGroup* a, const UnpackedGroup* b,
+                            uint32_t n_groups, QuantPanel panel, uint32_t c0, uint32_t n,
+                            TileOut out_a, TileOut out_b);
     // n columns from one unpacked tile of a K type. Null where nothing unpacks.
     void (*super_matmul_unpacked)(TileType type, const UnpackedSuperGroup* tile, uint32_t n_groups,
                                   SuperPanel panel, uint32_t c0, uint32_t n, TileOut out);

@@ -34,18 +34,9 @@ template <int j>
     return Simd::add_bit<j, 4>(w, Simd::iload(plane + 4 * Simd::kLanes * half));
 }
 
-// The same for all 8 vectors.
-template <int j = 0>
-[[gnu::always_inline]] inline void add_all_fifth_bits(const uint8_t* plane, int half, Simd::I* w) {
-    if constexpr (j < 8) {
-        w[j] = add_fifth_bits<j>(w[j], plane, half);
-        add_all_fifth_bits<j + 1>(plane, half, w);
-    }
-}
-
 struct Q4_0 {
     static constexpr uint32_t kBytes = 288, kScaleAt = 256, kMinAt = 0;
-    static constexpr WeightBits kBits = WeightBits::five;
+    static constexpr WeightBits kBits = WeightBits::four;
     static constexpr bool kMin = false;
     static constexpr unsigned kZeroShift = 3;
     template <int j>
@@ -56,7 +47,7 @@ struct Q4_0 {
 
 struct Q4_1 {
     static constexpr uint32_t kBytes = 320, kScaleAt = 256, kMinAt = 288;
-    static constexpr WeightBits kBits = WeightBits::five;
+    static constexpr WeightBits kBits = WeightBits::four;
     static constexpr bool kMin = true;
     static constexpr unsigned kZeroShift = 0;
     template <int j>

@@ -8,25 +8,31 @@
 namespace kvik {
 namespace {
 
-// Steps i and on of R tiles x N columns. Nibbles of a byte follow each other, so that it is loaded
-// once; the order of exact sums changes no bit.
+// Register r of the rows of some tiles starts at this lane of tile r / kHalves.
+constexpr int first_lane(int r) {
+    return Simd::kLanes * (r % kHalves);
+}
+
+// Steps i and on of R tiles x N columns: all registers of rows meet a broadcast. Nibbles of a byte
+// follow each other, so that it is loaded once; the order of exact sums changes no bit.
 template <class W, int R, int N, int i>
-[[gnu::always_inline]] inline void direct_steps(const uint8_t* const* groups, int half,
-                                                const int8_t* q,
+[[gnu::always_inline]] inline void direct_steps(const uint8_t* const* groups, const int8_t* q,
                                                 typename Simd::Dot<W::kBits>::Sum (*sum)[N]) {
     using Dot = Simd::Dot<W::kBits>;
+    constexpr int kRows = R * kHalves;
     if constexpr (i < 8) {
         constexpr int j = i / 2 + 4 * (i % 2);
-        Simd::I w[R];
-#pragma GCC unroll 2
-        for (int r = 0; r < R; ++r) w[r] = W::template vector<j>(groups[r], half);
+        Simd::I w[kRows];
+#pragma GCC unroll 4
+        for (int r = 0; r < kRows; ++r)
+            w[r] = W::template vector<j>(groups[r / kHalves], r % kHalves);
 #pragma GCC unroll 16
         for (int c = 0; c < N; ++c) {
             const Simd::I x = Dot::broadcast(q + 32 * c + 4 * j);
-#pragma GCC unroll 2
-            for (int r = 0; r < R; ++r) Dot::step(sum[r][c], j, w[r], x);
+#pragma GCC unroll 4
+            for (int r = 0; r < kRows; ++r) Dot::step(sum[r][c], j, w[r], x);
         }
-        direct_steps<W, R, N, i + 1>(groups, half, q, sum);
+        direct_steps<W, R, N, i + 1>(groups, q, sum);
     }
 }
 
@@ -35,55 +41,54 @@ template <class W, int R, int N>
 void direct_cols(const uint8_t* const* tiles, uint32_t n_groups, QuantPanel panel, uint32_t c0,
                  const TileOut* outs, Ahead& ahead) {
     using Dot = Simd::Dot<W::kBits>;
-    for (int half = 0; half < kHalves; ++half) {
-        Simd::F acc[R][N];
-        const uint8_t* groups[R];
-#pragma GCC unroll 2
-        for (int r = 0; r < R; ++r) {
-            groups[r] = tiles[r];
+    constexpr int kRows = R * kHalves;
+    Simd::F acc[kRows][N];
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 16
-            for (int c = 0; c < N; ++c) acc[r][c] = Simd::zero();
+        for (int c = 0; c < N; ++c) acc[r][c] = Simd::zero();
+    }
+    const uint8_t* groups[R];
+    for (int r = 0; r < R; ++r) groups[r] = tiles[r];
+    const int8_t* q = panel.q + static_cast<uint64_t>(c0) * kGroup;
+    const float* d = panel.d + c0;
+    const float* u = panel.u + c0;
+    const int32_t* nsum = panel.nsum + c0;
+    for (uint32_t g = 0; g < n_groups; ++g) {
+        fetch_ahead(ahead);
+        typename Dot::Sum sum[kRows][N];
+#pragma GCC unroll 4
+        for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 16
+            for (int c = 0; c < N; ++c) sum[r][c] = Dot::begin(nsum[c], W::kZeroShift);
         }
-        const int8_t* q = panel.q + static_cast<uint64_t>(c0) * kGroup;
-        const float* d = panel.d + c0;
-        const float* u = panel.u + c0;
-        const int32_t* nsum = panel.nsum + c0;
-        for (uint32_t g = 0; g < n_groups; ++g) {
-            fetch_ahead(ahead);
-            typename Dot::Sum sum[R][N];
-#pragma GCC unroll 2
-            for (int r = 0; r < R; ++r) {
+        direct_steps<W, R, N, 0>(groups, q, sum);
+#pragma GCC unroll 4
+        for (int r = 0; r < kRows; ++r) {
+            const uint8_t* group = groups[r / kHalves];
+            const Simd::F dw = Simd::load_half(group + W::kScaleAt + 2 * first_lane(r));
+            [[maybe_unused]] Simd::F m = Simd::zero();
+            if constexpr (W::kMin) m = Simd::load_half(group + W::kMinAt + 2 * first_lane(r));
 #pragma GCC unroll 16
-                for (int c = 0; c < N; ++c) sum[r][c] = Dot::begin(nsum[c], W::kZeroShift);
+            for (int c = 0; c < N; ++c) {
+                const Simd::F t = Simd::mul(
+                    Simd::to_float(Dot::end(sum[r][c], nsum[c], W::kZeroShift)), Simd::set(d[c]));
+                acc[r][c] = Simd::fma(t, dw, acc[r][c]);
+                if constexpr (W::kMin) acc[r][c] = Simd::fma(m, Simd::set(u[c]), acc[r][c]);
             }
-            direct_steps<W, R, N, 0>(groups, half, q, sum);
-#pragma GCC unroll 2
-            for (int r = 0; r < R; ++r) {
-                const int at = 2 * Simd::kLanes * half;
-                const Simd::F dw = Simd::load_half(groups[r] + W::kScaleAt + at);
-                [[maybe_unused]] Simd::F m = Simd::zero();
-                if constexpr (W::kMin) m = Simd::load_half(groups[r] + W::kMinAt + at);
-#pragma GCC unroll 16
-                for (int c = 0; c < N; ++c) {
-                    const Simd::F t =
-                        Simd::mul(Simd::to_float(Dot::end(sum[r][c], nsum[c], W::kZeroShift)),
-                                  Simd::set(d[c]));
-                    acc[r][c] = Simd::fma(t, dw, acc[r][c]);
-                    if constexpr (W::kMin) acc[r][c] = Simd::fma(m, Simd::set(u[c]), acc[r][c]);
-                }
-                groups[r] += W::kBytes;
-            }
-            q += static_cast<uint64_t>(panel.stride) * kGroup;
-            d += panel.stride;
-            u += panel.stride;
-            nsum += panel.stride;
         }
 #pragma GCC unroll 2
-        for (int r = 0; r < R; ++r) {
+        for (int r = 0; r < R; ++r) groups[r] += W::kBytes;
+        q += static_cast<uint64_t>(panel.stride) * kGroup;
+        d += panel.stride;
+        u += panel.stride;
+        nsum += panel.stride;
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+        const TileOut& out = outs[r / kHalves];
 #pragma GCC unroll 16
-            for (int c = 0; c < N; ++c)
-                Simd::store(outs[r].out + c * outs[r].ld + Simd::kLanes * half, acc[r][c]);
-        }
+        for (int c = 0; c < N; ++c) Simd::store(out.out + c * out.ld + first_lane(r), acc[r][c]);
     }
 }
 
@@ -179,65 +184,66 @@ constexpr TileKernels kernels_of() {
     return kernels;
 }
 
-// R row tiles x N columns from unpacked groups.
+// R row tiles x N columns from unpacked groups. All registers of rows meet a broadcast.
 template <WeightBits kBits, bool kMin, int R, int N>
 void unpacked_cols(const UnpackedGroup* const* tiles, uint32_t n_groups, unsigned zero_shift,
                    QuantPanel panel, uint32_t c0, const TileOut* outs) {
     using Dot = Simd::Dot<kBits>;
-    for (int half = 0; half < kHalves; ++half) {
-        const int lane = Simd::kLanes * half;
-        Simd::F acc[R][N];
+    constexpr int kRows = R * kHalves;
+    Simd::F acc[kRows][N];
 #pragma GCC unroll 4
-        for (int r = 0; r < R; ++r) {
+    for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 16
-            for (int c = 0; c < N; ++c) acc[r][c] = Simd::zero();
+        for (int c = 0; c < N; ++c) acc[r][c] = Simd::zero();
+    }
+    const int8_t* q = panel.q + static_cast<uint64_t>(c0) * kGroup;
+    const float* d = panel.d + c0;
+    const float* u = panel.u + c0;
+    const int32_t* nsum = panel.nsum + c0;
+    for (uint32_t g = 0; g < n_groups; ++g) {
+        typename Dot::Sum sum[kRows][N];
+#pragma GCC unroll 4
+        for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 16
+            for (int c = 0; c < N; ++c) sum[r][c] = Dot::begin(nsum[c], zero_shift);
         }
-        const int8_t* q = panel.q + static_cast<uint64_t>(c0) * kGroup;
-        const float* d = panel.d + c0;
-        const float* u = panel.u + c0;
-        const int32_t* nsum = panel.nsum + c0;
-        for (uint32_t g = 0; g < n_groups; ++g) {
-            typename Dot::Sum sum[R][N];
-#pragma GCC unroll 4
-            for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 16
-                for (int c = 0; c < N; ++c) sum[r][c] = Dot::begin(nsum[c], zero_shift);
-            }
 #pragma GCC unroll 8
-            for (int j = 0; j < 8; ++j) {
-                Simd::I w[R];
+        for (int j = 0; j < 8; ++j) {
+            Simd::I w[kRows];
 #pragma GCC unroll 4
-                for (int r = 0; r < R; ++r) w[r] = Simd::iload(tiles[r][g].w + 64 * j + 4 * lane);
+            for (int r = 0; r < kRows; ++r)
+                w[r] = Simd::iload(tiles[r / kHalves][g].w + 64 * j + 4 * first_lane(r));
 #pragma GCC unroll 16
-                for (int c = 0; c < N; ++c) {
-                    const Simd::I x = Dot::broadcast(q + 32 * c + 4 * j);
+            for (int c = 0; c < N; ++c) {
+                const Simd::I x = Dot::broadcast(q + 32 * c + 4 * j);
 #pragma GCC unroll 4
-                    for (int r = 0; r < R; ++r) Dot::step(sum[r][c], j, w[r], x);
-                }
+                for (int r = 0; r < kRows; ++r) Dot::step(sum[r][c], j, w[r], x);
             }
-#pragma GCC unroll 4
-            for (int r = 0; r < R; ++r) {
-                const Simd::F dw = Simd::load(tiles[r][g].scale + lane);
-#pragma GCC unroll 16
-                for (int c = 0; c < N; ++c) {
-                    const Simd::F t = Simd::mul(
-                        Simd::to_float(Dot::end(sum[r][c], nsum[c], zero_shift)), Simd::set(d[c]));
-                    acc[r][c] = Simd::fma(t, dw, acc[r][c]);
-                    if constexpr (kMin)
-                        acc[r][c] = Simd::fma(Simd::load(tiles[r][g].min + lane), Simd::set(u[c]),
-                                              acc[r][c]);
-                }
-            }
-            q += static_cast<uint64_t>(panel.stride) * kGroup;
-            d += panel.stride;
-            u += panel.stride;
-            nsum += panel.stride;
         }
 #pragma GCC unroll 4
-        for (int r = 0; r < R; ++r) {
+        for (int r = 0; r < kRows; ++r) {
+            const UnpackedGroup& group = tiles[r / kHalves][g];
+            const Simd::F dw = Simd::load(group.scale + first_lane(r));
 #pragma GCC unroll 16
-            for (int c = 0; c < N; ++c) Simd::store(outs[r].out + c * outs[r].ld + lane, acc[r][c]);
+            for (int c = 0; c < N; ++c) {
+                const Simd::F t = Simd::mul(
+                    Simd::to_float(Dot::end(sum[r][c], nsum[c], zero_shift)), Simd::set(d[c]));
+                acc[r][c] = Simd::fma(t, dw, acc[r][c]);
+                if constexpr (kMin)
+                    acc[r][c] = Simd::fma(Simd::load(group.min + first_lane(r)), Simd::set(u[c]),
+                                          acc[r][c]);
+            }
         }
+        q += static_cast<uint64_t>(panel.stride) * kGroup;
+        d += panel.stride;
+        u += panel.stride;
+        nsum += panel.stride;
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+        const TileOut& out = outs[r / kHalves];
+#pragma GCC unroll 16
+        for (int c = 0; c < N; ++c) Simd::store(out.out + c * out.ld + first_lane(r), acc[r][c]);
     }
 }
 
@@ -273,18 +279,23 @@ void unpacked_rows(const UnpackedGroup* a, const UnpackedGroup* b, uint32_t n_gr
     if (b) unpacked<kBits, kMin, 1, kCols>(tiles + 1, n_groups, zero_shift, panel, c0, n, outs + 1);
 }
 
-void matmul_unpacked(const UnpackedGroup* a, const UnpackedGroup* b, uint32_t n_groups,
-                     uint32_t zero_shift, uint32_t has_min, QuantPanel panel, uint32_t c0,
-                     uint32_t n, TileOut out_a, TileOut out_b) {
-    if (zero_shift == 7)
-        unpacked_rows<WeightBits::eight, false>(a, b, n_groups, zero_shift, panel, c0, n, out_a,
-                                                out_b);
-    else if (has_min)
-        unpacked_rows<WeightBits::five, true>(a, b, n_groups, zero_shift, panel, c0, n, out_a,
-                                              out_b);
-    else
-        unpacked_rows<WeightBits::five, false>(a, b, n_groups, zero_shift, panel, c0, n, out_a,
-                                               out_b);
+// Where all widths have one Dot, types of one kind share their code.
+constexpr WeightBits dot_of(WeightBits bits) {
+    return Simd::kOneDot ? WeightBits::eight : bits;
+}
+
+void matmul_unpacked(TileType type, const UnpackedGroup* a, const UnpackedGroup* b,
+                     uint32_t n_groups, QuantPanel panel, uint32_t c0, uint32_t n, TileOut out_a,
+                     TileOut out_b) {
+    const auto run = [&]<class W>(W) {
+        unpacked_rows<dot_of(W::kBits), W::kMin>(a, b, n_groups, W::kZeroShift, panel, c0, n, out_a,
+                                                 out_b);
+    };
+    if (type == TileType::q4_0) return run(Q4_0{});
+    if (type == TileType::q4_1) return run(Q4_1{});
+    if (type == TileType::q5_0) return run(Q5_0{});
+    if (type == TileType::q5_1) return run(Q5_1{});
+    run(Q8_0{});  // and IQ4_NL, whose values are unpacked
 }
 
 }  // namespace

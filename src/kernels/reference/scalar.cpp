@@ -97,10 +97,11 @@ void decode_bf16(const uint8_t* tile, uint32_t n_groups, float* out) noexcept {
         out[i] = tile_bfloat(tile + 2 * i);
 }
 
-void matmul_unpacked(const UnpackedGroup* a, const UnpackedGroup* b, uint32_t n_groups,
-                     uint32_t zero_shift, uint32_t has_min, QuantPanel panel, uint32_t c0,
-                     uint32_t n, TileOut out_a, TileOut out_b) noexcept {
-    const int32_t zero = zero_shift == 0 ? 0 : 1 << zero_shift;
+void matmul_unpacked(TileType type, const UnpackedGroup* a, const UnpackedGroup* b,
+                     uint32_t n_groups, QuantPanel panel, uint32_t c0, uint32_t n, TileOut out_a,
+                     TileOut out_b) noexcept {
+    const TileTraits& traits = tile_traits(type);
+    const int32_t zero = traits.zero_shift == 0 ? 0 : 1 << traits.zero_shift;
     for (const auto& [groups, out] : {std::pair{a, out_a}, std::pair{b, out_b}}) {
         if (!groups) continue;
         for (uint32_t r = 0; r < kTileRows; ++r)
@@ -112,7 +113,8 @@ void matmul_unpacked(const UnpackedGroup* a, const UnpackedGroup* b, uint32_t n_
                         row.w[k] = groups[g].w[64 * (k / 4) + 4 * r + k % 4] - zero;
                     row.scale = groups[g].scale[r];
                     row.min = groups[g].min[r];
-                    acc = accumulate(acc, row, panel, g * panel.stride + c0 + c, has_min != 0);
+                    acc =
+                        accumulate(acc, row, panel, g * panel.stride + c0 + c, traits.has_min != 0);
                 }
                 out.out[c * out.ld + r] = acc;
             }

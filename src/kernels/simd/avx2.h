@@ -11,6 +11,7 @@ struct Simd : Avx2 {
     static constexpr int kDirectCols = 4;
     static constexpr int kUnpackedRows = 1;
     static constexpr int kUnpackedCols = 4;
+    static constexpr bool kOneDot = false;  // Dot is the same for every width
     static constexpr int kFloatCols = 6;
     static constexpr int kSuperCols = 3;  // three accumulators a column
     static constexpr bool kUnpackSuper = true;

@@ -9,9 +9,10 @@ namespace kvik {
 namespace {
 
 struct Simd : Avx2 {
-    static constexpr int kDirectCols = 4;
+    static constexpr int kDirectCols = 6;
     static constexpr int kUnpackedRows = 1;
-    static constexpr int kUnpackedCols = 4;
+    static constexpr int kUnpackedCols = 6;
+    static constexpr bool kOneDot = true;  // Dot is the same for every width
     static constexpr int kFloatCols = 6;
     static constexpr int kSuperCols = 4;
     static constexpr bool kUnpackSuper = true;

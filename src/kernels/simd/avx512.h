@@ -17,6 +17,7 @@ struct Simd {
     static constexpr int kDirectCols = 12;   // columns of the on-the-fly matmul at a time
     static constexpr int kUnpackedRows = 2;  // row tiles x columns of the prefill matmul
     static constexpr int kUnpackedCols = 6;
+    static constexpr bool kOneDot = true;  // Dot is the same for every width
     static constexpr int kFloatCols = 12;
     static constexpr int kSuperCols = 12;
     static constexpr bool kUnpackSuper = false;  // reading the tile is faster at every width
