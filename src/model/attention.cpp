@@ -128,29 +128,34 @@ void merge(const KernelTable& kernels, const AttentionState& part, uint32_t n, u
 
 }  // namespace
 
-void write_kv(const KernelTable& kernels, const KvView& kv, const SequenceRows& sequence,
-              uint32_t layer, uint32_t position, const float* k, const float* v) {
+void write_k(const KernelTable& kernels, const KvView& kv, const SequenceRows& sequence,
+             uint32_t layer, uint32_t position, uint32_t kv_head, const float* k) {
     const KvSpec& spec = kv.spec;
-    const BlockId block = sequence.blocks[position / spec.block_tokens];
-    const uint32_t slot = position % spec.block_tokens;
     const uint32_t dim = spec.head_dim;
-    const uint64_t tile = static_cast<uint64_t>(slot / kKTileTokens) * kKTileTokens * dim;
-    const uint32_t lane = slot % kKTileTokens;
-    for (uint32_t h = 0; h < spec.n_kv_heads; ++h, k += dim, v += dim) {
-        std::byte* k_out = kv.k(block, layer, h);
-        std::byte* v_out = kv.v(block, layer, h) + slot * dim * spec.element_bytes();
-        if (spec.type == KvType::f16) {
-            uint16_t half[kMaxHeadDim];
-            kernels.to_half(k, dim, half);
-            auto* to = reinterpret_cast<uint16_t*>(k_out) + tile + lane;
-            for (uint32_t d = 0; d < dim; ++d) to[d * kKTileTokens] = half[d];
-            kernels.to_half(v, dim, reinterpret_cast<uint16_t*>(v_out));
-        } else {
-            auto* to = reinterpret_cast<float*>(k_out) + tile + lane;
-            for (uint32_t d = 0; d < dim; ++d) to[d * kKTileTokens] = k[d];
-            std::memcpy(v_out, v, dim * sizeof(float));
-        }
+    const uint32_t slot = position % spec.block_tokens;
+    const uint64_t first = uint64_t{slot / kKTileTokens} * kKTileTokens * dim + slot % kKTileTokens;
+    std::byte* tiles = kv.k(sequence.blocks[position / spec.block_tokens], layer, kv_head);
+    if (spec.type == KvType::f16) {
+        uint16_t half[kMaxHeadDim];
+        kernels.to_half(k, dim, half);
+        auto* to = reinterpret_cast<uint16_t*>(tiles) + first;
+        for (uint32_t d = 0; d < dim; ++d) to[d * kKTileTokens] = half[d];
+    } else {
+        auto* to = reinterpret_cast<float*>(tiles) + first;
+        for (uint32_t d = 0; d < dim; ++d) to[d * kKTileTokens] = k[d];
     }
+}
+
+void write_v(const KernelTable& kernels, const KvView& kv, const SequenceRows& sequence,
+             uint32_t layer, uint32_t position, uint32_t kv_head, const float* v) {
+    const KvSpec& spec = kv.spec;
+    const uint32_t dim = spec.head_dim;
+    std::byte* to = kv.v(sequence.blocks[position / spec.block_tokens], layer, kv_head) +
+                    uint64_t{position % spec.block_tokens} * dim * spec.element_bytes();
+    if (spec.type == KvType::f16)
+        kernels.to_half(v, dim, reinterpret_cast<uint16_t*>(to));
+    else
+        std::memcpy(to, v, dim * sizeof(float));
 }
 
 void attend(Worker worker, const KernelTable& kernels, const ModelConfig& config,

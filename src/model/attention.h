@@ -15,9 +15,11 @@
 
 namespace kvik {
 
-// Writes K and V of a batch row (already turned by RoPE) to its block.
-void write_kv(const KernelTable& kernels, const KvView& kv, const SequenceRows& sequence,
-              uint32_t layer, uint32_t position, const float* k, const float* v);
+// Writes one head's K (already turned by RoPE) or V of a batch row to its block.
+void write_k(const KernelTable& kernels, const KvView& kv, const SequenceRows& sequence,
+             uint32_t layer, uint32_t position, uint32_t kv_head, const float* k);
+void write_v(const KernelTable& kernels, const KvView& kv, const SequenceRows& sequence,
+             uint32_t layer, uint32_t position, uint32_t kv_head, const float* v);
 
 // scratch.q -> scratch.attended. Contains a barrier when chunks are computed apart.
 void attend(Worker worker, const KernelTable& kernels, const ModelConfig& config,

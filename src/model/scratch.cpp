@@ -83,6 +83,8 @@ Result<std::unique_ptr<TransformerScratch>> TransformerScratch::make(const Model
     lay_out(*scratch, config, forms, pool.n_threads(), scratch->arena.data());
     scratch->positions.reserve(limits.n_rows);
     scratch->sequence_of.reserve(limits.n_rows);
+    scratch->pairs_done =
+        std::vector<std::atomic<uint32_t>>(config.n_heads + 2ull * config.n_kv_heads);
     // At most one item a row and query head.
     scratch->items.reserve(uint64_t{limits.n_rows} * config.n_heads);
     return scratch;
@@ -94,6 +96,8 @@ void TransformerScratch::prepare(const Batch& batch, const ModelConfig& config,
     sequence_of.clear();
     items.clear();
     bad_layer.store(0, std::memory_order_relaxed);
+    taken.store(0, std::memory_order_relaxed);
+    for (std::atomic<uint32_t>& done : pairs_done) done.store(0, std::memory_order_relaxed);
     const uint32_t group = config.n_heads / config.n_kv_heads;
     // Heads of a group go together, so that K and V are read once; with little work to share out
     // among several workers, or with groups that are too large, they go one by one.

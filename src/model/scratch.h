@@ -15,17 +15,9 @@
 #include "kernels/matmul.h"
 #include "model/config.h"
 #include "model/model.h"
+#include "model/work_share.h"
 
 namespace kvik {
-
-// Worker w's share of n things, contiguous.
-struct Share {
-    uint32_t begin, end;
-};
-inline Share share(Worker w, uint32_t n) {
-    return {static_cast<uint32_t>(uint64_t{n} * w.index() / w.count()),
-            static_cast<uint32_t>(uint64_t{n} * (w.index() + 1) / w.count())};
-}
 
 // Some query rows of one kv head of one sequence that go through attention together.
 struct AttentionItem {
@@ -90,7 +82,9 @@ class TransformerScratch : public Scratch {
     bool apart = false;                // every (item, chunk) is a unit of its own
     AttentionState* states = nullptr;  // [kMaxApartUnits]
     std::vector<WorkerScratch> workers;
-    std::vector<Activations> shared;     // one: of a large batch, loaded together
+    std::vector<Activations> shared;                // one: of a large batch, loaded together
+    alignas(64) std::atomic<uint32_t> taken{0};     // of WorkShare
+    std::vector<std::atomic<uint32_t>> pairs_done;  // [q, k and v heads] tile pairs so far
     std::atomic<uint32_t> bad_layer{0};  // 1 + the layer in which something was not finite
 };
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <initializer_list>
 
 #include "base/check.h"
@@ -28,21 +27,6 @@ ActForms forms_of(const TransformerWeights& weights, Act act) {
     for (const LayerWeights& l : weights.layers)
         forms.add(forms_of(act, {&l.q, &l.k, &l.v, &l.o, &l.gate, &l.up, &l.down}));
     return forms;
-}
-
-// Copies 16 outputs of each of n rows to out[row * width + first], cut at `width`, with their bias.
-void copy_tile(const float* tile, uint32_t n, uint32_t first, uint32_t width, const float* bias,
-               float* out) {
-    const uint32_t count = std::min(kTileRows, width - first);
-    for (uint32_t c = 0; c < n; ++c) {
-        float* to = out + uint64_t{c} * width + first;
-        const float* from = tile + c * kSinkStride;
-        if (!bias) {
-            std::memcpy(to, from, count * sizeof(float));
-            continue;
-        }
-        for (uint32_t r = 0; r < count; ++r) to[r] = from[r] + bias[first + r];
-    }
 }
 
 }  // namespace
@@ -80,8 +64,11 @@ Result<void> Transformer::forward(const Batch& batch, const KvView& kv, Scratch&
                    kv.spec.n_kv_heads == config_.n_kv_heads,
                "the KV storage is this model's");
     if (s.limits.profile) s.limits.profile->begin_step();
-    s.prepare(batch, config_, s.pool->n_threads());
-    s.pool->run([&](Worker worker) { run({worker, batch, kv, s, logits}); });
+    s.prepare(batch, config_, s.pool->n_active());
+    s.pool->run([&](Worker worker) {
+        WorkShare work(worker, s.taken);
+        run({worker, batch, kv, s, logits, work});
+    });
     if (s.limits.profile) s.limits.profile->end_step();
     const uint32_t bad = s.bad_layer.load(std::memory_order_relaxed);
     if (bad != 0)
@@ -103,11 +90,8 @@ void Transformer::run(const Step& step) const {
     worker.barrier();
     for (uint32_t i = 0; i < config_.n_layers; ++i) {
         const LayerWeights& layer = weights_.layers[i];
-        project_qkv(step, layer, load_normed(step, stream, layer.attn_norm, i, qkv_forms_[i]));
+        project_qkv(step, i, load_normed(step, stream, layer.attn_norm, i, qkv_forms_[i]));
         step.end(StepPart::qkv);
-        worker.barrier();
-        turn_and_store(step, i);
-        step.end(StepPart::rope);
         worker.barrier();
         attend(worker, kernels_, config_, step.batch, step.kv, i, s);
         step.end(StepPart::attention);
@@ -220,104 +204,47 @@ const Activations& Transformer::load_normed(const Step& step, Stream& stream,
     return loaded;
 }
 
-void Transformer::project_qkv(const Step& step, const LayerWeights& layer,
-                              const Activations& x) const {
-    struct Target {
-        const LinearWeights* linear;
-        float* out;
-    };
-    const Target targets[] = {{&layer.q, step.s.q}, {&layer.k, step.s.k}, {&layer.v, step.s.v}};
-    uint32_t n_all = 0;
-    for (const Target& t : targets) n_all += n_pairs(t.linear->matrix);
-    const Share mine = share(step.worker, n_all);
-    uint32_t base = 0;
-    for (const Target& t : targets) {
-        const uint32_t pairs = n_pairs(t.linear->matrix);
-        const Share own = {std::max(mine.begin, base) - base,
-                           std::max(std::min(mine.end, base + pairs), base) - base};
-        project_pairs(step, *t.linear, own, x, t.out);
-        base += pairs;
-    }
-}
-
 void Transformer::project(const Step& step, const LinearWeights& linear, const Activations& x,
                           float* out) const {
-    project_pairs(step, linear, share(step.worker, n_pairs(linear.matrix)), x, out);
+    step.work.each(n_pairs(linear.matrix),
+                   [&](Share pairs) { project_pairs(step, linear, pairs, x, out); });
 }
 
 void Transformer::project_pairs(const Step& step, const LinearWeights& linear, Share pairs,
                                 const Activations& x, float* out) const {
-    const PackedMatrix& matrix = linear.matrix;
-    const uint32_t width = matrix.n_rows;
-    for (uint32_t p = pairs.begin; p < pairs.end; ++p) {
-        const uint32_t tile = 2 * p, first = tile * kTileRows;
-        const bool two = tile + 1 < matrix.n_tiles();
-        matmul_tiles(kernels_, act_, {&matrix, tile}, {two ? &matrix : nullptr, tile + 1}, x,
-                     step.own().tiles, [&](uint32_t row, uint32_t n, const float* product) {
-                         float* to = out + uint64_t{row} * width;
-                         copy_tile(product, n, first, width, linear.bias, to);
-                         if (two)
-                             copy_tile(product + kTileRows, n, first + kTileRows, width,
-                                       linear.bias, to);
-                     });
-    }
-}
-
-void Transformer::turn_and_store(const Step& step, uint32_t layer) const {
-    TransformerScratch& s = step.s;
-    const LayerWeights& weights = weights_.layers[layer];
-    const uint32_t dim = config_.head_dim;
-    const bool is_local = &config_.rope_of(layer) == &config_.local_rope;
-    const Rope& rope = is_local ? local_rope_ : rope_;
-    const float* table = is_local ? s.local_rope : s.rope;
-    const auto finish_heads = [&](float* heads, uint32_t n, const NormWeights& norm,
-                                  const float* turns) {
-        for (uint32_t h = 0; h < n; ++h, heads += dim) {
-            if (norm.scale && !std::isfinite(norm_row(norm, heads, dim, heads))) step.flag(layer);
-            if (config_.positions == Positions::rope) rope.apply(kernels_, turns, heads);
-        }
-    };
-    const Share rows = share(step.worker, step.n_rows());
-    for (uint32_t row = rows.begin; row < rows.end; ++row) {
-        const float* turns = table + uint64_t{row} * rope.row_floats();
-        float* q = s.q + uint64_t{row} * config_.n_heads * dim;
-        float* k = s.k + uint64_t{row} * config_.n_kv_heads * dim;
-        finish_heads(q, config_.n_heads, weights.q_norm, turns);
-        finish_heads(k, config_.n_kv_heads, weights.k_norm, turns);
-        write_kv(kernels_, step.kv, step.batch.sequences[s.sequence_of[row]], layer,
-                 s.positions[row], k, s.v + uint64_t{row} * config_.n_kv_heads * dim);
-    }
+    const PairProduct product(kernels_, act_, linear.matrix, x, step.own().tiles);
+    product.into(pairs.begin, pairs.end, linear.bias, out);
 }
 
 void Transformer::gate_and_up(const Step& step, const LayerWeights& layer,
                               const Activations& x) const {
     const uint32_t width = config_.ff_size;
     const auto activate = config_.mlp == Mlp::silu_gated ? kernels_.silu_mul : kernels_.gelu_mul;
-    const Share mine = share(step.worker, layer.gate.matrix.n_tiles());
-    for (uint32_t tile = mine.begin; tile < mine.end; ++tile) {
+    const PairProduct product(kernels_, act_, layer.gate.matrix, layer.up.matrix, x,
+                              step.own().tiles);
+    const auto sink = [&](uint32_t tile, uint32_t row, uint32_t n, const float* out) {
         const uint32_t first = tile * kTileRows;
         const uint32_t count = std::min(kTileRows, width - first);
-        matmul_tiles(kernels_, act_, {&layer.gate.matrix, tile}, {&layer.up.matrix, tile}, x,
-                     step.own().tiles, [&](uint32_t row, uint32_t n, const float* out) {
-                         for (uint32_t c = 0; c < n; ++c) {
-                             const float* gate = out + c * kSinkStride;
-                             activate(gate, gate + kTileRows, count,
-                                      step.s.ff + uint64_t{row + c} * width + first);
-                         }
-                     });
-    }
+        for (uint32_t c = 0; c < n; ++c) {
+            const float* gate = out + c * kSinkStride;
+            activate(gate, gate + kTileRows, count, step.s.ff + uint64_t{row + c} * width + first);
+        }
+    };
+    step.work.each(product.n_pairs(),
+                   [&](Share mine) { product.each(mine.begin, mine.end, sink); });
 }
 
 // A plain MLP: the outputs of a worker's own tiles go through the activation in place.
 void Transformer::only_up(const Step& step, const LayerWeights& layer, const Activations& x) const {
-    const Share mine = share(step.worker, n_pairs(layer.up.matrix));
-    project_pairs(step, layer.up, mine, x, step.s.ff);
-    const uint32_t first = std::min(2 * mine.begin * kTileRows, config_.ff_size);
-    const uint32_t end = std::min(2 * mine.end * kTileRows, config_.ff_size);
-    for (uint32_t row = 0; row < step.n_rows(); ++row) {
-        float* ff = step.s.ff + uint64_t{row} * config_.ff_size + first;
-        kernels_.gelu(ff, end - first, ff);
-    }
+    step.work.each(n_pairs(layer.up.matrix), [&](Share pairs) {
+        project_pairs(step, layer.up, pairs, x, step.s.ff);
+        const uint32_t first = std::min(2 * pairs.begin * kTileRows, config_.ff_size);
+        const uint32_t end = std::min(2 * pairs.end * kTileRows, config_.ff_size);
+        for (uint32_t row = 0; row < step.n_rows(); ++row) {
+            float* ff = step.s.ff + uint64_t{row} * config_.ff_size + first;
+            kernels_.gelu(ff, end - first, ff);
+        }
+    });
 }
 
 }  // namespace kvik

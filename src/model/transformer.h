@@ -2,7 +2,7 @@
 // of ModelConfig.
 //
 // Owner   its weights.   Threads  forward is const; see model.h.
-// Shape   a layer is five phases between barriers: norm + QKV | RoPE + KV write | attention | O |
+// Shape   a layer is five phases between barriers: norm + QKV + RoPE + KV write | attention | O |
 //         norm + gate, up, activation | down. What O and down add to the residual stream lies
 //         apart until the next norm settles it, so that no phase reads what another worker writes.
 // Cost    a batch of at most kPanelCols rows is settled, normed and quantised by every worker for
@@ -38,8 +38,10 @@ class Transformer : public Model {
     struct Stream;  // the residual stream on its way through the layers
     void run(const Step& step) const;
     void embed(const Step& step) const;
-    void project_qkv(const Step& step, const LayerWeights& layer, const Activations& x) const;
-    void turn_and_store(const Step& step, uint32_t layer) const;
+    void project_qkv(const Step& step, uint32_t layer, const Activations& x) const;
+    enum class HeadKind : uint8_t { q, k, v };
+    // Norm, RoPE and KV write of a head, for all rows.
+    void finish_head(const Step& step, uint32_t layer, HeadKind kind, uint32_t head) const;
     void project(const Step& step, const LinearWeights& linear, const Activations& x,
                  float* out) const;
     // Only the tile pairs of `pairs`.

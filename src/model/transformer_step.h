@@ -10,6 +10,7 @@
 #include "model/scratch.h"
 #include "model/step_profile.h"
 #include "model/transformer.h"
+#include "model/work_share.h"
 
 namespace kvik {
 
@@ -19,6 +20,7 @@ struct Transformer::Step {
     const KvView& kv;
     TransformerScratch& s;
     std::span<float> logits;
+    WorkShare& work;
 
     uint32_t n_rows() const { return static_cast<uint32_t>(batch.tokens.size()); }
     WorkerScratch& own() const { return s.workers[worker.index()]; }
