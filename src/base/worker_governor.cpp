@@ -28,15 +28,30 @@ void WorkerGovernor::ran(uint64_t now_ns, uint64_t wall_ns, std::span<const uint
     wall_ns_ += wall_ns;
     for (uint32_t i = 0; i < n_active_; ++i) lost_ns_[i] += lost_ns[i];
     if (wall_ns_ < kWindowNs) return;
-    uint32_t n_crowded = 0;
-    for (uint32_t i = 0; i < n_active_; ++i) n_crowded += is_crowded(wall_ns_, lost_ns_[i]);
+    const uint32_t n_best = best_n();
     wall_ns_ = 0;
     std::fill(lost_ns_.begin(), lost_ns_.end(), 0);
-    if (n_crowded == 0 || n_active_ == 1) return;
+    if (n_best == n_active_) return;
     if (n_active_ == n_workers_ && now_ns - raised_at_ns_ >= kSettledNs)
         patience_ns_ = kFirstPatienceNs;
-    n_active_ -= std::min(n_crowded, n_active_ - 1);
+    n_active_ = n_best;
     be_patient(now_ns);
+}
+
+// While one worker has lost its core all wait, so n workers are as fast as n times the time in which
+// none has: the sum of what they lost is missing. Those that lost most would be left out.
+uint32_t WorkerGovernor::best_n() {
+    const auto end = lost_ns_.begin() + n_active_;
+    std::sort(lost_ns_.begin(), end);
+    uint32_t best = 1;
+    double best_speed = 0, left = static_cast<double>(wall_ns_);
+    for (uint32_t n = 1; n <= n_active_; ++n) {
+        left -= static_cast<double>(lost_ns_[n - 1]);
+        if (n * left < best_speed) continue;
+        best_speed = n * left;
+        best = n;
+    }
+    return best;
 }
 
 void WorkerGovernor::probed(uint64_t now_ns, uint32_t n_free) {

@@ -35,6 +35,7 @@ class WorkerGovernor {
     static bool is_crowded(uint64_t wall_ns, uint64_t lost_ns) { return 5 * lost_ns > wall_ns; }
 
   private:
+    uint32_t best_n();
     void be_patient(uint64_t now_ns);
 
     uint32_t n_workers_, n_active_;

@@ -49,6 +49,16 @@ TEST(WorkerGovernor, leaves_out_as_many_workers_as_lost_their_cores) {
     EXPECT_EQ(machine.governor.n_active(), 3u);
 }
 
+TEST(WorkerGovernor, keeps_a_worker_that_helps_more_than_it_holds_up) {
+    Machine machine(2);
+    machine.lost_percent = {5, 35};
+    machine.run_for(kSecond);
+    EXPECT_EQ(machine.governor.n_active(), 2u);
+    machine.lost_percent = {5, 55};
+    machine.run_for(120 * kMs);
+    EXPECT_EQ(machine.governor.n_active(), 1u);
+}
+
 TEST(WorkerGovernor, keeps_one_worker_however_crowded_it_is) {
     Machine machine(3);
     machine.lost_percent = {80, 80, 80};
