@@ -123,6 +123,11 @@ void PairProduct::run(Ready& ready, uint32_t panel, TileOut a, TileOut b) const 
                                     x_.panel_cols(panel), a, b, ready.ahead);
             return;
         }
+        if (a_.path == Path::super_tile) {
+            a_.kernels->super_pair(ready.a, ready.b, a_.n_groups, x_.super_panel(panel),
+                                   x_.panel_cols(panel), a, b, ready.ahead);
+            return;
+        }
         kernels_.matmul_unpacked(a_.matrix->type, scratch_.unpacked,
                                  scratch_.unpacked + a_.n_groups, a_.n_groups,
                                  x_.quant_panel(panel), 0, x_.panel_cols(panel), a, b);

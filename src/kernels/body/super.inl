@@ -10,10 +10,11 @@ struct FromTile {
     const uint8_t* group;
     int half;
     Simd::F d;
+    FromTile() = default;
     FromTile(const uint8_t* tile, int at) : group(tile), half(at), d(W::d(tile, at)) {}
-    template <int kPart>
-    [[gnu::always_inline]] void load(int block, Simd::I* w) const {
-        W::template load<kPart>(group, block, half, w);
+    template <int kPart, int j>
+    [[gnu::always_inline]] Simd::I vector(int block) const {
+        return W::template vector<kPart, j>(group, block, half);
     }
     Simd::F scale(int sub) const { return Simd::mul(d, W::scale(group, sub, half)); }
     Simd::I min(int i) const { return W::min(group, i, half); }
@@ -25,55 +26,64 @@ template <class W>
 struct FromUnpacked {
     const UnpackedSuperGroup* group;
     int lane;
+    FromUnpacked() = default;
     FromUnpacked(const uint8_t* at, int half)
         : group(reinterpret_cast<const UnpackedSuperGroup*>(at)), lane(Simd::kLanes * half) {}
-    template <int kPart>
-    [[gnu::always_inline]] void load(int block, Simd::I* w) const {
-#pragma GCC unroll 8
-        for (int j = 0; j < W::kVectors; ++j)
-            w[j] = Simd::iload(group->w + 1024 * block + 64 * (kPart * W::kVectors + j) + 4 * lane);
+    template <int kPart, int j>
+    [[gnu::always_inline]] Simd::I vector(int block) const {
+        return Simd::iload(group->w + 1024 * block + 64 * (kPart * W::kVectors + j) + 4 * lane);
     }
-    Simd::F scale(int sub) const {
-        return Simd::load(group->scale[sub] + lane);
-    }
+    Simd::F scale(int sub) const { return Simd::load(group->scale[sub] + lane); }
     Simd::I min(int i) const {  // a pair of sub-groups, or one
         return W::kMins == 16 ? Simd::load_bytes(group->min + 16 * i + lane)
                               : Simd::iload(group->min + 64 * i + 4 * lane);
     }
-    Simd::F min_scale() const {
-        return Simd::load(group->min_scale + lane);
-    }
-    static uint64_t step() {
-        return sizeof(UnpackedSuperGroup);
-    }
+    Simd::F min_scale() const { return Simd::load(group->min_scale + lane); }
+    static uint64_t step() { return sizeof(UnpackedSuperGroup); }
 };
 
+// Vectors j and on of a part of a block.
+template <class W, class Source, int R, int N, int kPart, int j>
+[[gnu::always_inline]] inline void super_steps(const Source* sources, int block, const int8_t* q,
+                                               typename Simd::Dot<W::kBits>::Sum (*sum)[N]) {
+    using Dot = Simd::Dot<W::kBits>;
+    if constexpr (j < W::kVectors) {
+        Simd::I w[R];
+#pragma GCC unroll 2
+        for (int r = 0; r < R; ++r) w[r] = sources[r].template vector<kPart, j>(block);
+#pragma GCC unroll 16
+        for (int c = 0; c < N; ++c) {
+            const Simd::I x = Dot::broadcast(q + 256 * c + 4 * (kPart * W::kVectors + j));
+#pragma GCC unroll 2
+            for (int r = 0; r < R; ++r) Dot::step(sum[r][c], j, w[r], x);
+        }
+        super_steps<W, Source, R, N, kPart, j + 1>(sources, block, q, sum);
+    }
+}
+
 // Parts kPart and on of a block.
-template <class W, class Source, int N, int kPart>
-[[gnu::always_inline]] inline void super_parts(const Source& source, int block, const int8_t* q,
-                                               const int32_t* nsum16, Simd::F* f) {
+template <class W, class Source, int R, int N, int kPart>
+[[gnu::always_inline]] inline void super_parts(const Source* sources, int block, const int8_t* q,
+                                               const int32_t* nsum16, Simd::F (*f)[N]) {
     if constexpr (kPart < W::kParts) {
         using Dot = Simd::Dot<W::kBits>;
-        Simd::I w[W::kVectors];
-        source.template load<kPart>(block, w);
-        typename Dot::Sum sum[N];
+        const auto nsum = [nsum16](int c) { return W::kZeroShift ? nsum16[16 * c + kPart] : 0; };
+        typename Dot::Sum sum[R][N];
+#pragma GCC unroll 2
+        for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 16
-        for (int c = 0; c < N; ++c)
-            sum[c] = Dot::begin(W::kZeroShift ? nsum16[16 * c + kPart] : 0, W::kZeroShift);
-#pragma GCC unroll 8
-        for (int j = 0; j < W::kVectors; ++j) {
+            for (int c = 0; c < N; ++c) sum[r][c] = Dot::begin(nsum(c), W::kZeroShift);
+        }
+        super_steps<W, Source, R, N, kPart, 0>(sources, block, q, sum);
+#pragma GCC unroll 2
+        for (int r = 0; r < R; ++r) {
+            const Simd::F scale = sources[r].scale(W::kParts * block + kPart);
 #pragma GCC unroll 16
             for (int c = 0; c < N; ++c)
-                Dot::step(sum[c], j, w[j], q + 256 * c + 4 * (kPart * W::kVectors + j));
+                f[r][c] = Simd::fma(Simd::to_float(Dot::end(sum[r][c], nsum(c), W::kZeroShift)),
+                                    scale, f[r][c]);
         }
-        const Simd::F scale = source.scale(W::kParts * block + kPart);
-#pragma GCC unroll 16
-        for (int c = 0; c < N; ++c)
-            f[c] =
-                Simd::fma(Simd::to_float(Dot::end(
-                              sum[c], W::kZeroShift ? nsum16[16 * c + kPart] : 0, W::kZeroShift)),
-                          scale, f[c]);
-        super_parts<W, Source, N, kPart + 1>(source, block, q, nsum16, f);
+        super_parts<W, Source, R, N, kPart + 1>(sources, block, q, nsum16, f);
     }
 }
 
@@ -99,67 +109,94 @@ void weigh_mins(const Source& source, const int16_t* nsum32, const int32_t* nsum
     for (int c = 0; c < N; ++c) f[c] = Simd::mul(Simd::to_float(sum[c]), source.min_scale());
 }
 
-template <class W, class Source, int N>
-void super_cols(const uint8_t* tile, uint32_t n_groups, SuperPanel panel, uint32_t c0,
-                TileOut out) {
+// R row tiles x N columns. What accumulates over groups lies in memory: a third set of registers
+// would not fit.
+template <class W, class Source, int R, int N>
+void super_cols(const uint8_t* const* tiles, uint32_t n_groups, SuperPanel panel, uint32_t c0,
+                const TileOut* outs, Ahead& ahead) {
     for (int half = 0; half < kHalves; ++half) {
-        Simd::F acc[N];
-#pragma GCC unroll 16
-        for (int c = 0; c < N; ++c) acc[c] = Simd::zero();
-        const uint8_t* at = tile;
-        for (uint32_t g = 0; g < n_groups; ++g, at += Source::step()) {
+        const auto acc = [outs, half](int r, int c) {
+            return outs[r].out + c * outs[r].ld + Simd::kLanes * half;
+        };
+        for (uint32_t g = 0; g < n_groups; ++g) {
             const uint64_t first = static_cast<uint64_t>(g) * panel.stride + c0;
-            if (half == 0)
-                for (uint32_t line = 0; line < Source::step(); line += 64)
-                    Simd::prefetch(at + kPrefetchBytes + line);
-            const Source source(at, half);
-            Simd::F f[N];
-            if constexpr (W::kMins != 0) {
-                weigh_mins<W, Source, N>(source, panel.nsum32 + first * 8,
-                                         panel.nsum16 + first * 16, f);
-            } else {
+            Source sources[R];
+            Simd::F f[R][N];
+#pragma GCC unroll 2
+            for (int r = 0; r < R; ++r) {
+                sources[r] = Source(tiles[r] + g * Source::step(), half);
+                if constexpr (W::kMins != 0) {
+                    weigh_mins<W, Source, N>(sources[r], panel.nsum32 + first * 8,
+                                             panel.nsum16 + first * 16, f[r]);
+                } else {
 #pragma GCC unroll 16
-                for (int c = 0; c < N; ++c) f[c] = Simd::zero();
+                    for (int c = 0; c < N; ++c) f[r][c] = Simd::zero();
+                }
             }
-            for (int block = 0; block < 4; ++block)
-                super_parts<W, Source, N, 0>(source, block,
-                                             panel.q + first * kSuperGroup + 64 * block,
-                                             panel.nsum16 + first * 16 + 4 * block, f);
+            for (int block = 0; block < 4; ++block) {
+                fetch_ahead(ahead);
+                super_parts<W, Source, R, N, 0>(sources, block,
+                                                panel.q + first * kSuperGroup + 64 * block,
+                                                panel.nsum16 + first * 16 + 4 * block, f);
+            }
+#pragma GCC unroll 2
+            for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 16
-            for (int c = 0; c < N; ++c)
-                acc[c] = Simd::fma(f[c], Simd::set(panel.d[first + c]), acc[c]);
+                for (int c = 0; c < N; ++c)
+                    Simd::store(acc(r, c),
+                                Simd::fma(f[r][c], Simd::set(panel.d[first + c]),
+                                          g == 0 ? Simd::zero() : Simd::load(acc(r, c))));
+            }
         }
-#pragma GCC unroll 16
-        for (int c = 0; c < N; ++c) Simd::store(out.out + c * out.ld + Simd::kLanes * half, acc[c]);
     }
 }
 
-template <class W, class Source, int N>
-void super_some(const uint8_t* tile, uint32_t n_groups, SuperPanel panel, uint32_t c0, uint32_t n,
-                TileOut out) {
+// n <= N columns.
+template <class W, class Source, int R, int N>
+void super_some(const uint8_t* const* tiles, uint32_t n_groups, SuperPanel panel, uint32_t c0,
+                uint32_t n, const TileOut* outs, Ahead& ahead) {
     if constexpr (N > 1) {
-        if (n < N) return super_some<W, Source, N - 1>(tile, n_groups, panel, c0, n, out);
+        if (n < N)
+            return super_some<W, Source, R, N - 1>(tiles, n_groups, panel, c0, n, outs, ahead);
     }
-    super_cols<W, Source, N>(tile, n_groups, panel, c0, out);
-    if (n > N)
-        super_some<W, Source, Simd::kSuperCols>(tile, n_groups, panel, c0 + N, n - N,
-                                                {out.out + N * out.ld, out.ld});
+    super_cols<W, Source, R, N>(tiles, n_groups, panel, c0, outs, ahead);
+}
+
+// Any number of columns, in passes as even as can be.
+template <class W, class Source, int R, int N>
+void super_all(const uint8_t* const* tiles, uint32_t n_groups, SuperPanel panel, uint32_t c0,
+               uint32_t n, const TileOut* outs, Ahead& ahead) {
+    TileOut to[R];
+    for (int r = 0; r < R; ++r) to[r] = outs[r];
+    for (uint32_t passes = (n + N - 1) / N; passes > 0; --passes) {
+        const uint32_t now = (n + passes - 1) / passes;
+        super_some<W, Source, R, N>(tiles, n_groups, panel, c0, now, to, ahead);
+        c0 += now;
+        n -= now;
+        for (TileOut& out : to) out.out += now * out.ld;
+    }
 }
 
 template <class W>
 void super_matmul(const uint8_t* tile, uint32_t n_groups, SuperPanel panel, uint32_t c0, uint32_t n,
                   TileOut out) {
-    super_some<W, FromTile<W>, Simd::kSuperCols>(tile, n_groups, panel, c0, n, out);
+    Ahead ahead = {tile + kPrefetchBytes, nullptr, n_groups * W::kBytes, 0,
+                   (W::kBytes / 4 + 63) / 64};
+    super_all<W, FromTile<W>, 1, Simd::kSuperCols>(&tile, n_groups, panel, c0, n, &out, ahead);
 }
 
-// Only the last panel of a prefill has other than kPanelCols: in halves, then.
-template <class W, int N>
-void super_unpacked(const UnpackedSuperGroup* tile, uint32_t n_groups, SuperPanel panel,
-                    uint32_t c0, uint32_t n, TileOut out) {
-    const auto* bytes = reinterpret_cast<const uint8_t*>(tile);
-    for (; n >= N; n -= N, c0 += N, out.out += N * out.ld)
-        super_cols<W, FromUnpacked<W>, N>(bytes, n_groups, panel, c0, out);
-    if constexpr (N > 1) super_unpacked<W, N / 2>(tile, n_groups, panel, c0, n, out);
+// More columns than kPairUpTo are faster by one tile after the other: twelve share a load then.
+template <class W>
+void super_pair(const uint8_t* a, const uint8_t* b, uint32_t n_groups, SuperPanel panel, uint32_t n,
+                TileOut out_a, TileOut out_b, Ahead& ahead) {
+    if (n > W::kPairUpTo) {
+        super_matmul<W>(a, n_groups, panel, 0, n, out_a);
+        super_matmul<W>(b, n_groups, panel, 0, n, out_b);
+        return;
+    }
+    const uint8_t* const tiles[] = {a, b};
+    const TileOut outs[] = {out_a, out_b};
+    super_all<W, FromTile<W>, 2, kPairCols>(tiles, n_groups, panel, 0, n, outs, ahead);
 }
 
 // Q5_K unpacks to what Q4_K does. S is Simd: only who unpacks compiles this.
@@ -167,7 +204,10 @@ template <class S>
 void super_matmul_unpacked(TileType type, const UnpackedSuperGroup* tile, uint32_t n_groups,
                            SuperPanel panel, uint32_t c0, uint32_t n, TileOut out) {
     const auto run = [&]<class W>(W) {
-        super_unpacked<W, S::kSuperCols>(tile, n_groups, panel, c0, n, out);
+        const auto* bytes = reinterpret_cast<const uint8_t*>(tile);
+        Ahead nothing = {};
+        super_all<W, FromUnpacked<W>, 1, S::kSuperCols>(&bytes, n_groups, panel, c0, n, &out,
+                                                        nothing);
     };
     if (type == TileType::q2_k) return run(Q2_K{});
     if (type == TileType::q3_k) return run(Q3_K{});
@@ -183,11 +223,19 @@ constexpr decltype(KernelTable::super_matmul_unpacked) super_matmul_unpacked_or_
         return nullptr;
 }
 
+template <int kPart, int j = 0, class W>
+[[gnu::always_inline]] inline void load_part(const FromTile<W>& source, int block, Simd::I* w) {
+    if constexpr (j < W::kVectors) {
+        w[j] = source.template vector<kPart, j>(block);
+        load_part<kPart, j + 1>(source, block, w);
+    }
+}
+
 template <class W, int kPart>
 void super_unpack_parts(const FromTile<W>& source, int block, int lane, UnpackedSuperGroup& out) {
     if constexpr (kPart < W::kParts) {
         Simd::I w[W::kVectors];
-        source.template load<kPart>(block, w);
+        load_part<kPart>(source, block, w);
         const int sub = W::kParts * block + kPart;
 #pragma GCC unroll 8
         for (int j = 0; j < W::kVectors; ++j)
@@ -221,7 +269,7 @@ void super_decode_parts(const FromTile<W>& source, int block, int lane, const Si
                         float* out) {
     if constexpr (kPart < W::kParts) {
         Simd::I w[W::kVectors];
-        source.template load<kPart>(block, w);
+        load_part<kPart>(source, block, w);
         const int sub = W::kParts * block + kPart;
         const Simd::F scale = source.scale(sub);
         const auto put = [&](int j, int byte, Simd::F v) {
@@ -264,10 +312,10 @@ void super_decode(const uint8_t* tile, uint32_t n_groups, float* out) {
 
 template <class W>
 constexpr TileKernels super_kernels_of() {
-    if constexpr (Simd::kUnpackSuper)
-        return {nullptr, nullptr, super_decode<W>, super_matmul<W>, super_unpack<W>, nullptr};
-    else
-        return {nullptr, nullptr, super_decode<W>, super_matmul<W>, nullptr, nullptr};
+    TileKernels kernels = {nullptr, nullptr, super_decode<W>, super_matmul<W>, nullptr, nullptr};
+    if constexpr (Simd::kUnpackSuper) kernels.super_unpack = super_unpack<W>;
+    if constexpr (Simd::kUnpackedRows == 2) kernels.super_pair = super_pair<W>;
+    return kernels;
 }
 
 int super_quantize(const float* x, uint32_t n_groups, SuperPanel panel, uint32_t c) {

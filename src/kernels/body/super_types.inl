@@ -40,31 +40,26 @@ struct ScalesAndMins {
 
 // 4 vectors a block: part h is bits 2h, 2h + 1.
 template <int kPart>
-[[gnu::always_inline]] inline void load_bit_pairs(const uint8_t* block, int half, Simd::I* w) {
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j)
-        w[j] = Simd::bit_pairs<kPart>(Simd::iload(block + 64 * j + 4 * Simd::kLanes * half));
+[[gnu::always_inline]] inline Simd::I bit_pair_vector(const uint8_t* block, int j, int half) {
+    return Simd::bit_pairs<kPart>(Simd::iload(block + 64 * j + 4 * Simd::kLanes * half));
 }
 
 // 8 vectors a block, part 0 low and part 1 high.
 template <int kPart>
-[[gnu::always_inline]] inline void load_paired_nibbles(const uint8_t* block, int half, Simd::I* w) {
-#pragma GCC unroll 8
-    for (int j = 0; j < 8; ++j) {
-        const Simd::I v = Simd::iload(block + 64 * j + 4 * Simd::kLanes * half);
-        w[j] = kPart == 0 ? Simd::low_nibbles(v) : Simd::high_nibbles(v);
-    }
+[[gnu::always_inline]] inline Simd::I paired_nibbles(const uint8_t* block, int j, int half) {
+    const Simd::I v = Simd::iload(block + 64 * j + 4 * Simd::kLanes * half);
+    return kPart == 0 ? Simd::low_nibbles(v) : Simd::high_nibbles(v);
 }
 
 // Bit pairs; then [16][16] bytes of a scale (low nibble) and a minimum (high), d, dmin.
 struct Q2_K {
-    static constexpr uint32_t kBytes = 1344;
+    static constexpr uint32_t kBytes = 1344, kPairUpTo = 6;
     static constexpr WeightBits kBits = WeightBits::three;
     static constexpr int kParts = 4, kVectors = 4, kMins = 16;
     static constexpr unsigned kZeroShift = 0;
-    template <int kPart>
-    [[gnu::always_inline]] static void load(const uint8_t* group, int block, int half, Simd::I* w) {
-        load_bit_pairs<kPart>(group + 256 * block, half, w);
+    template <int kPart, int j>
+    [[gnu::always_inline]] static Simd::I vector(const uint8_t* group, int block, int half) {
+        return bit_pair_vector<kPart>(group + 256 * block, j, half);
     }
     static Simd::I scale_and_min(const uint8_t* group, int sub, int half) {
         return Simd::load_bytes(group + 1024 + 16 * sub + Simd::kLanes * half);
@@ -85,61 +80,54 @@ struct Q2_K {
 
 // Bit pairs; 8 vectors of third bits, one for two sub-groups; scales, d.
 struct Q3_K : SignedScales<1536> {
-    static constexpr uint32_t kBytes = 1824;
+    static constexpr uint32_t kBytes = 1824, kPairUpTo = 6;
     static constexpr WeightBits kBits = WeightBits::three;
     static constexpr unsigned kZeroShift = 2;
-    template <int kPart>
-    [[gnu::always_inline]] static void load(const uint8_t* group, int block, int half, Simd::I* w) {
-        constexpr int kFirst = 4 * (kPart % 2);
-        load_bit_pairs<kPart>(group + 256 * block, half, w);
+    template <int kPart, int j>
+    [[gnu::always_inline]] static Simd::I vector(const uint8_t* group, int block, int half) {
         const Simd::I bits =
             Simd::iload(group + 1024 + 64 * (2 * block + kPart / 2) + 4 * Simd::kLanes * half);
-        w[0] = Simd::add_bit<kFirst, 2>(w[0], bits);
-        w[1] = Simd::add_bit<kFirst + 1, 2>(w[1], bits);
-        w[2] = Simd::add_bit<kFirst + 2, 2>(w[2], bits);
-        w[3] = Simd::add_bit<kFirst + 3, 2>(w[3], bits);
+        return Simd::add_bit<4 * (kPart % 2) + j, 2>(
+            bit_pair_vector<kPart>(group + 256 * block, j, half), bits);
     }
 };
 
 struct Q4_K : ScalesAndMins<2048> {
-    static constexpr uint32_t kBytes = 2368;
+    static constexpr uint32_t kBytes = 2368, kPairUpTo = 6;
     static constexpr WeightBits kBits = WeightBits::five;
     static constexpr unsigned kZeroShift = 0;
-    template <int kPart>
-    [[gnu::always_inline]] static void load(const uint8_t* group, int block, int half, Simd::I* w) {
-        load_paired_nibbles<kPart>(group + 512 * block, half, w);
+    template <int kPart, int j>
+    [[gnu::always_inline]] static Simd::I vector(const uint8_t* group, int block, int half) {
+        return paired_nibbles<kPart>(group + 512 * block, j, half);
     }
 };
 
 // Nibbles as Q4_K's, then a vector of fifth bits for each sub-group.
 struct Q5_K : ScalesAndMins<2560> {
-    static constexpr uint32_t kBytes = 2880;
+    static constexpr uint32_t kBytes = 2880, kPairUpTo = 6;
     static constexpr WeightBits kBits = WeightBits::five;
     static constexpr unsigned kZeroShift = 0;
-    template <int kPart>
-    [[gnu::always_inline]] static void load(const uint8_t* group, int block, int half, Simd::I* w) {
-        load_paired_nibbles<kPart>(group + 512 * block, half, w);
-        add_all_fifth_bits(group + 2048 + 64 * (2 * block + kPart), half, w);
+    template <int kPart, int j>
+    [[gnu::always_inline]] static Simd::I vector(const uint8_t* group, int block, int half) {
+        return add_fifth_bits<j>(paired_nibbles<kPart>(group + 512 * block, j, half),
+                                 group + 2048 + 64 * (2 * block + kPart), half);
     }
 };
 
 // Blocks of 8 vectors of low nibbles and 4 of bit pairs. Part h has the nibbles of vectors
 // 4 (h % 2) + j, low for h < 2, and bits 2h, 2h + 1 of pair vector j.
 struct Q6_K : SignedScales<3072> {
-    static constexpr uint32_t kBytes = 3360;
+    static constexpr uint32_t kBytes = 3360, kPairUpTo = 12;
     static constexpr WeightBits kBits = WeightBits::six;
     static constexpr unsigned kZeroShift = 5;
-    template <int kPart>
-    [[gnu::always_inline]] static void load(const uint8_t* group, int block, int half, Simd::I* w) {
+    template <int kPart, int j>
+    [[gnu::always_inline]] static Simd::I vector(const uint8_t* group, int block, int half) {
         constexpr int h = kPart;
         const uint8_t* at = group + 768 * block + 4 * Simd::kLanes * half;
-#pragma GCC unroll 4
-        for (int j = 0; j < 4; ++j) {
-            const Simd::I low = Simd::iload(at + 64 * (4 * (h % 2) + j));
-            const Simd::I high = Simd::iload(at + 512 + 64 * j);
-            w[j] = Simd::ior(h < 2 ? Simd::low_nibbles(low) : Simd::high_nibbles(low),
-                             Simd::bit_pairs_high<h>(high));
-        }
+        const Simd::I low = Simd::iload(at + 64 * (4 * (h % 2) + j));
+        const Simd::I high = Simd::iload(at + 512 + 64 * j);
+        return Simd::ior(h < 2 ? Simd::low_nibbles(low) : Simd::high_nibbles(low),
+                         Simd::bit_pairs_high<h>(high));
     }
 };
 
