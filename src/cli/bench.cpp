@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "cli/bench_options.h"
+#include "cli/bench_profile.h"
 #include "cli/bench_report.h"
 #include "cli/bench_rig.h"
 #include "cli/bench_sweep.h"
@@ -99,7 +100,9 @@ Result<void> measure_rows(Bench& bench, const Model& model, ThreadPool& pool, co
                   .depth = depth,
                   .n_tokens = m,
                   .work = bench.work.of_step({.n_past = depth, .n_rows = m, .n_logits_rows = m})},
-                 [&rig, depth, m] { return rig.step_ms(depth, m); }});
+                 [&rig, depth, m] {
+                     return rig.step_ms({.depth = depth, .n = m, .n_logits = m});
+                 }});
     return bench.sweep(points);
 }
 
@@ -161,6 +164,13 @@ Result<LoadedModel> load(const EngineOptions& engine, const KernelTable& kernels
                        }});
 }
 
+std::string title(const EngineOptions& engine, const KernelTable& kernels, Act act) {
+    return fmt::format("{}: {}, {} threads, {} KV, {} activations\n",
+                       printable(std::filesystem::path(engine.model_path).filename().string()),
+                       kernels.name, engine.n_threads, kv_type_name(engine.kv_type),
+                       act == Act::f32 ? "f32" : "int8");
+}
+
 }  // namespace
 
 Result<int> bench(const Call& call) {
@@ -181,14 +191,17 @@ Result<int> bench(const Call& call) {
     // Before the first line is printed: what this refuses ends it all.
     KVIK_TRY(const kvik::Settings settled, settle(engine, loaded.model->spec()));
 
+    if (!options.json) KVIK_TRY_VOID(put(title(engine, *kernels, act)));
+    if (options.profile) {
+        KVIK_TRY(const auto steps, profile_steps(plan, engine, *loaded.model, pool, settled.kv));
+        const double barrier_ns = barrier_latency_ns(pool);
+        KVIK_TRY_VOID(
+            put(options.json ? profile_json(steps, barrier_ns) : profile_table(steps, barrier_ns)));
+        return 0;
+    }
     KVIK_TRY(CeilingMeter ceilings, CeilingMeter::open(*kernels, pool));
     KVIK_TRY(const ModelSource source, open_source(engine.model_path));
     KVIK_TRY(const ModelNeeds needs, check_model(source, engine.model_path));
-    if (!options.json)
-        KVIK_TRY_VOID(put(fmt::format(
-            "{}: {}, {} threads, {} KV, {} activations\n",
-            printable(std::filesystem::path(engine.model_path).filename().string()), kernels->name,
-            engine.n_threads, kv_type_name(engine.kv_type), act == Act::f32 ? "f32" : "int8")));
     Bench bench{options, plan, {needs, source.config, settled.kv, act}, ceilings};
     KVIK_TRY_VOID(measure_rows(bench, *loaded.model, pool, settled.kv));
     if (plan.has_requests()) {

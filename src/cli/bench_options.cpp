@@ -93,6 +93,19 @@ std::vector<uint32_t> ascending(std::vector<uint32_t> values) {
     return values;
 }
 
+Result<BenchPlan> plan_profile(const BenchOptions& options) {
+    if (options.tests || options.n_decode)
+        return fail(ErrorKind::usage, "--profile runs no tests: leave out --test and -n");
+    BenchPlan plan;
+    plan.n_prompt = options.n_prompt.value_or(kPromptTokens);
+    plan.rows = ascending(options.widths.value_or(std::vector<uint32_t>{1}));
+    plan.depths = ascending(options.depths);
+    plan.n_runs = options.n_runs;
+    if (plan.n_prompt == 0 && plan.rows.empty())
+        return fail(ErrorKind::usage, "nothing to profile: give -p or -b");
+    return plan;
+}
+
 }  // namespace
 
 std::string_view name_of(BenchTest test) {
@@ -108,6 +121,10 @@ Flags bench_flags(BenchOptions& options) {
     add_test_flags(flags, options);
     add_engine_flags(flags, options.engine);
     flags.heading("Output");
+    flags.add({.name = "--profile",
+               .help = "instead of tests: where the time of a decode step (with M rows of -b,\n"
+                       "default: 1) and of a prefill step (-p) goes, at each depth",
+               .set = turn_on(options.profile)});
     flags.add({.name = "--json",
                .help = "one JSON list at the end instead of a table",
                .set = turn_on(options.json)});
@@ -128,6 +145,7 @@ uint32_t BenchPlan::most_streams() const {
 }
 
 Result<BenchPlan> plan_bench(const BenchOptions& options) {
+    if (options.profile) return plan_profile(options);
     const bool has_given = options.n_prompt || options.n_decode || options.widths;
     const auto wants = [&](BenchTest test, bool is_given) {
         if (!options.tests) return is_given || !has_given;

@@ -2,7 +2,7 @@
 //
 // Invariant a test is measured if --test names it; without --test, if its own flag is given (-p: pp,
 //         -n: tg, -b: rows and streams); without any of these, every test is. 0 tokens and no
-//         widths leave a test out in any case.
+//         widths leave a test out in any case. --profile has steps of one row unless -b is given.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,7 @@ struct BenchOptions {
     std::optional<std::vector<uint32_t>> widths;
     std::vector<uint32_t> depths = {0};
     uint32_t n_runs = 5;
+    bool profile = false;
     bool json = false;
 };
 

@@ -71,6 +71,16 @@ TEST(BenchOptions, refuses_to_measure_nothing) {
     EXPECT_EQ(refusal({"--test", "speed"}), ErrorKind::usage);
 }
 
+TEST(BenchOptions, a_profile_is_of_one_row_and_a_prompt_unless_asked) {
+    const BenchPlan usual = plan({"--profile"});
+    EXPECT_EQ(usual.rows, Widths{1});
+    EXPECT_EQ(usual.n_prompt, 512u);
+    EXPECT_FALSE(plan({"--profile", "-b", "1,5", "-p", "0"}).has_requests());
+    EXPECT_EQ(refusal({"--profile", "-n", "8"}), ErrorKind::usage);
+    EXPECT_EQ(refusal({"--profile", "--test", "pp"}), ErrorKind::usage);
+    EXPECT_EQ(refusal({"--profile", "-p", "0", "-b", "none"}), ErrorKind::usage);
+}
+
 TEST(BenchOptions, takes_the_context_that_its_tests_need) {
     ModelSpec model;
     model.context_length = 1000;

@@ -43,7 +43,8 @@ Result<StepRig> StepRig::open(const Model& model, ThreadPool& pool, const KvSpec
     KVIK_TRY(auto scratch,
              model.make_scratch({.n_rows = std::max(limits.n_chunk_rows, limits.n_rows),
                                  .n_logits_rows = limits.n_rows,
-                                 .context_length = limits.context},
+                                 .context_length = limits.context,
+                                 .profile = limits.profile},
                                 pool));
     return StepRig(model, std::move(storage), std::move(scratch), limits);
 }
@@ -61,37 +62,37 @@ StepRig::StepRig(const Model& model, KvStorage storage, std::unique_ptr<Scratch>
     std::iota(all_rows_.begin(), all_rows_.end(), 0u);
 }
 
-Result<void> StepRig::forward(uint32_t n_past, uint32_t n_rows, uint32_t n_logits_rows) {
-    const SequenceRows rows{
-        .blocks = std::span(blocks_).first(blocks_for(n_past + n_rows, storage_.spec())),
-        .n_past = n_past,
+Result<void> StepRig::step(const Rows& rows) {
+    KVIK_CHECK(rows.depth <= depth_, "rows come after prefilled tokens");
+    const SequenceRows sequence{
+        .blocks = std::span(blocks_).first(blocks_for(rows.depth + rows.n, storage_.spec())),
+        .n_past = rows.depth,
         .first_row = 0,
-        .n_rows = n_rows};
+        .n_rows = rows.n};
     return model_->forward(
-        {.tokens = std::span(ids_).subspan(n_past, n_rows),
-         .sequences = std::span(&rows, 1),
-         .logits_rows = std::span(all_rows_).first(n_logits_rows)},
+        {.tokens = std::span(ids_).subspan(rows.depth, rows.n),
+         .sequences = std::span(&sequence, 1),
+         .logits_rows = std::span(all_rows_).first(rows.n_logits)},
         storage_.view(), *scratch_,
-        std::span(logits_).first(static_cast<size_t>(n_logits_rows) * model_->spec().vocab_size));
+        std::span(logits_).first(static_cast<size_t>(rows.n_logits) * model_->spec().vocab_size));
 }
 
 Result<void> StepRig::prefill_to(uint32_t depth) {
     while (depth_ < depth) {
         const uint32_t n_rows = std::min(depth - depth_, limits_.n_chunk_rows);
-        KVIK_TRY_VOID(forward(depth_, n_rows, 0));
+        KVIK_TRY_VOID(step({.depth = depth_, .n = n_rows, .n_logits = 0}));
         depth_ += n_rows;
     }
     return {};
 }
 
-Result<double> StepRig::step_ms(uint32_t depth, uint32_t n_rows) {
-    KVIK_CHECK(depth <= depth_, "rows come after prefilled tokens");
-    KVIK_TRY_VOID(forward(depth, n_rows, n_rows));
+Result<double> StepRig::step_ms(const Rows& rows) {
+    KVIK_TRY_VOID(step(rows));
     std::vector<double> times;
     double passed_ms = 0;
     while (times.size() < kLeastSteps || (passed_ms < kStepsMs && times.size() < kMostSteps)) {
         const auto start = std::chrono::steady_clock::now();
-        KVIK_TRY_VOID(forward(depth, n_rows, n_rows));
+        KVIK_TRY_VOID(step(rows));
         const std::chrono::duration<double, std::milli> passed =
             std::chrono::steady_clock::now() - start;
         times.push_back(passed.count());

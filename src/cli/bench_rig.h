@@ -27,19 +27,25 @@ class StepRig {
         uint32_t n_chunk_rows = 512;  // most rows of a prefill step
         uint32_t n_rows = 16;         // most rows of a measured step
         uint32_t context = 0;
+        StepProfile* profile = nullptr;  // of all steps, if one is wanted
     };
     static Result<StepRig> open(const Model& model, ThreadPool& pool, const KvSpec& kv,
                                 const Limits& limits);
 
     Result<void> prefill_to(uint32_t depth);  // never less than before
-    // n rows after the first `depth` tokens in one step, with all their logits: the median of some
-    // steps, one before them to warm up. What it writes is what was there.
-    Result<double> step_ms(uint32_t depth, uint32_t n_rows);
+    // One step, and the median time of some with one before them to warm up. What they write is
+    // what was there.
+    struct Rows {
+        uint32_t depth = 0;  // tokens before them, at most the prefilled ones
+        uint32_t n = 1;
+        uint32_t n_logits = 1;
+    };
+    Result<void> step(const Rows& rows);
+    Result<double> step_ms(const Rows& rows);
 
   private:
     StepRig(const Model& model, KvStorage storage, std::unique_ptr<Scratch> scratch,
             const Limits& limits);
-    Result<void> forward(uint32_t n_past, uint32_t n_rows, uint32_t n_logits_rows);
 
     const Model* model_;
     KvStorage storage_;

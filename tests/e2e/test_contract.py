@@ -196,6 +196,16 @@ class Others(unittest.TestCase):
         self.assertEqual([(row["test"], row["depth"]) for row in rows], [("pp", 0), ("pp", 64)])
         self.assertIn("x1", rows[1])
 
+    def test_bench_profiles_a_decode_and_a_prefill_step(self):
+        got = kvik_json("bench", MODEL, "--profile", "-p", 32, "-r", 1, "-d", "0,64")
+        self.assertGreater(got["barrier_us"], 0)
+        self.assertEqual([(s["step"], s["rows"], s["depth"]) for s in got["steps"]],
+                         [("decode", 1, 0), ("prefill", 32, 0), ("decode", 1, 64),
+                          ("prefill", 32, 64)])
+        for step in got["steps"]:
+            self.assertAlmostEqual(sum(step["parts_ms"].values()) / step["ms"], 1, delta=0.01)
+            self.assertTrue(0 < step["between_percent"] < 100)
+
     def test_bench_prints_nothing_before_the_model_is_open(self):
         for arguments in (("nowhere.gguf",), (MODEL, "--cache-ram", "1K"), (MODEL, "-d", "1000000")):
             done = call("bench", *arguments, "-p", 8, "-n", 1)
