@@ -35,7 +35,7 @@ bench: build ## speed of this machine
 	@scripts/fetch-model smollm2
 	@build/release/kvik bench .models/smollm2-135m-q4_1.gguf
 
-versus: build ## speed beside llama.cpp: make versus PEER=path/to/llama-bench
+versus: build ## speed beside another engine: make versus PEER=path/to/llama-bench
 	@scripts/fetch-model smollm2
 	@bench/versus.py --peer "$(PEER)"
 
