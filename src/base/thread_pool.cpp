@@ -101,11 +101,11 @@ class LostTime {
 }  // namespace
 
 struct ThreadPool::Impl {
-    enum class Task : uint8_t { body, probe };
+    enum class Duty : uint8_t { run, probe };
     // What belongs to one worker; the first line is written by the owner thread.
     struct alignas(64) Lane {
-        Word go{0};  // counts the tasks given to the worker
-        Task task = Task::body;
+        Word go{0};  // counts the duties given to the worker
+        Duty duty = Duty::run;
         alignas(64) Waited waited;
         LostTime lost;
         bool is_free = false;  // said by the last probe
@@ -123,7 +123,7 @@ struct ThreadPool::Impl {
     std::atomic<bool> stopping{false};
 
     // Of the run.
-    const std::function<void(Worker)>* body = nullptr;
+    Task task = {};
     uint32_t n_running = 0;
     uint64_t began_ns = 0;
     alignas(64) Word n_arrived{0};
@@ -150,8 +150,8 @@ struct ThreadPool::Impl {
         lane.go.notify_one();
     }
 
-    void give(uint32_t worker, Task task) {
-        lanes[worker].task = task;
+    void give(uint32_t worker, Duty duty) {
+        lanes[worker].duty = duty;
         wake(lanes[worker]);
     }
 
@@ -197,14 +197,14 @@ struct ThreadPool::Impl {
             while (lane.go.load(std::memory_order_acquire) == seen)
                 lane.go.wait(seen, std::memory_order_acquire);
             if (stopping.load(std::memory_order_acquire)) return;
-            lane.task == Task::body ? take_part(pool, index) : probe(lane);
+            lane.duty == Duty::run ? take_part(pool, index) : probe(lane);
         }
     }
 
     void take_part(ThreadPool& pool, uint32_t index) {
         Lane& lane = lanes[index];
         lane.lost.begin(began_ns);
-        (*body)(Worker(pool, index, n_running));
+        task.call(task.body, Worker(pool, index, n_running));
         lost_ns[index] = lane.lost.end();
         barrier(index);
     }
@@ -219,13 +219,13 @@ struct ThreadPool::Impl {
         lane.probed.store(n_probes, std::memory_order_release);
     }
 
-    void run(ThreadPool& pool, const std::function<void(Worker)>& what) {
+    void run(ThreadPool& pool, Task what) {
         const FlushDenormals flush;
         if (sharing == Sharing::make_room) look_for_room();
-        body = &what;
+        task = what;
         n_running = governor.n_active();
         began_ns = now_ns();
-        for (uint32_t i = 1; i < n_running; ++i) give(i, Task::body);
+        for (uint32_t i = 1; i < n_running; ++i) give(i, Duty::run);
         take_part(pool, 0);
         if (sharing == Sharing::keep) return;
         const uint64_t now = now_ns();
@@ -238,7 +238,7 @@ struct ThreadPool::Impl {
         if (n_probing == 0 && governor.wants_probe(now)) {
             n_probing = n_threads - governor.n_active();
             ++n_probes;
-            for (uint32_t i = n_threads - n_probing; i < n_threads; ++i) give(i, Task::probe);
+            for (uint32_t i = n_threads - n_probing; i < n_threads; ++i) give(i, Duty::probe);
         } else if (n_probing > 0) {
             uint32_t n_free = 0;
             for (uint32_t i = n_threads - n_probing; i < n_threads; ++i) {
@@ -296,8 +296,8 @@ uint32_t ThreadPool::n_active() const {
     return impl_->governor.n_active();
 }
 
-void ThreadPool::run(const std::function<void(Worker)>& body) {
-    impl_->run(*this, body);
+void ThreadPool::run(Task task) {
+    impl_->run(*this, task);
 }
 
 uint32_t usable_cores() {

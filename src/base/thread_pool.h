@@ -12,7 +12,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 
 #include "base/result.h"
@@ -59,10 +58,20 @@ class ThreadPool {
 
     uint32_t n_threads() const;
     uint32_t n_active() const;  // workers that take part in runs just now
-    void run(const std::function<void(Worker)>& body);
+    // body(Worker) on every worker; it is borrowed, so nothing is allocated.
+    template <class Body>
+    void run(const Body& body) {
+        run({&body,
+             [](const void* what, Worker worker) { (*static_cast<const Body*>(what))(worker); }});
+    }
 
   private:
     friend class Worker;
+    struct Task {
+        const void* body;
+        void (*call)(const void* body, Worker worker);
+    };
+    void run(Task task);
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };

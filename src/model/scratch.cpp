@@ -47,10 +47,8 @@ uint64_t lay_out(TransformerScratch& s, const ModelConfig& config, ActForms form
     s.local_rope = floats(rows * config.local_rope.n_dims);
     s.states = pieces.take<AttentionState>(kMaxApartUnits * sizeof(AttentionState));
     s.workers.clear();
-    s.shared.clear();
     std::byte* shared =
         pieces.take<std::byte>(Activations::bytes_needed(static_cast<uint32_t>(rows), k, forms));
-    if (base) s.shared.emplace_back(shared, static_cast<uint32_t>(rows), k, forms);
     for (uint32_t i = 0; i < n_workers; ++i) {
         TileScratch tiles;
         tiles.unpacked = pieces.take<UnpackedGroup>(TileScratch::unpacked_bytes(k));
@@ -63,8 +61,9 @@ uint64_t lay_out(TransformerScratch& s, const ModelConfig& config, ActForms form
         float* queries = floats(uint64_t{kMaxQueries} * kMaxHeadDim);
         float* scores = floats(uint64_t{kMaxQueries} * kChunkTokens);
         if (base)
-            s.workers.push_back(
-                {tiles, Activations(own, kPanelCols, k, forms), row, settled, queries, scores});
+            s.workers.push_back({tiles, Activations(own, kPanelCols, k, forms),
+                                 Activations(shared, static_cast<uint32_t>(rows), k, forms), row,
+                                 settled, queries, scores});
     }
     return pieces.used();
 }

@@ -35,6 +35,7 @@ struct AttentionItem {
 struct WorkerScratch {
     TileScratch tiles;
     Activations activations;   // of a small batch: each worker loads all of it, without a barrier
+    Activations shared;        // of a large one: a handle of its own to the memory of all
     float* row = nullptr;      // [max(hidden, ...)] a normed row on its way
     float* settled = nullptr;  // [hidden] a row of the residual stream that others own
     float* queries = nullptr;  // [kMaxQueries][kMaxHeadDim]
@@ -82,7 +83,6 @@ class TransformerScratch : public Scratch {
     bool apart = false;                // every (item, chunk) is a unit of its own
     AttentionState* states = nullptr;  // [kMaxApartUnits]
     std::vector<WorkerScratch> workers;
-    std::vector<Activations> shared;                // one: of a large batch, loaded together
     alignas(64) std::atomic<uint32_t> taken{0};     // of WorkShare
     std::vector<std::atomic<uint32_t>> pairs_done;  // [q, k and v heads] tile pairs so far
     std::atomic<uint32_t> bad_layer{0};  // 1 + the layer in which something was not finite

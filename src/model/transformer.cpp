@@ -171,9 +171,8 @@ const Activations& Transformer::load_rows(const Step& step, uint32_t width, ActF
         step.end(StepPart::norm);
         return x;
     }
-    Activations& x = step.s.shared[0];
-    if (step.worker.index() == 0) x.reset(n_rows, width, forms);
-    step.worker.barrier();
+    Activations& x = step.own().shared;  // the last to read it have passed a barrier
+    x.reset(n_rows, width, forms);
     const Share rows = share(step.worker, n_rows);
     for (uint32_t row = rows.begin; row < rows.end; ++row) load_row(row, x, true);
     step.end(StepPart::norm);
