@@ -1,7 +1,7 @@
 # The menu: `make` alone prints each target that has a "##" comment.
 SHELL := bash
 .DEFAULT_GOAL := menu
-.PHONY: menu setup build chat test asan tsan fuzz bench versus counts golden tidy lint format clean
+.PHONY: menu setup build chat test asan tsan fuzz bench versus table counts golden tidy lint format clean
 
 SOURCES = $(shell git ls-files '*.h' '*.cpp')
 SECONDS_EACH ?= 60
@@ -38,6 +38,9 @@ bench: build ## speed of this machine
 versus: build ## speed beside another engine: make versus PEER=path/to/llama-bench
 	@scripts/fetch-model smollm2
 	@bench/versus.py --peer "$(PEER)"
+
+table: build ## all that bench/history keeps: make table MODELS=folder PEER=path/to/llama-bench
+	@bench/table.py "$(MODELS)" "$(PEER)"
 
 counts: setup ## count the instructions of fixed steps anew, once a change of them is meant
 	@. scripts/lib.sh && build release write_instructions

@@ -10,7 +10,7 @@ endif()
 find_program(PYTHON3 python3 REQUIRED)
 
 add_test(NAME tidy COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tools/tidy.py)
-foreach(name test_tidy test_tally test_fetch_model test_count test_versus)
+foreach(name test_tidy test_tally test_fetch_model test_count test_versus test_table)
     add_test(NAME python.${name} COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/python/${name}.py)
 endforeach()
 

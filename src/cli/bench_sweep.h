@@ -2,7 +2,7 @@
 //
 // Use     a round runs every test once, odd rounds backwards (A B C, C B A, ...). What a machine
 //         does to its memory within a round it does to all tests, so a ratio is taken within one.
-// Cost    what the tests take; ceilings are asked for before each run.
+// Cost    what the tests take; ceilings are asked for before and after each run: the better counts.
 // Source  the design is that of a paired comparison in randomised blocks: Fisher 1935, "The Design
 //         of Experiments", chapter IV; alternating stands for drawing the order.
 #pragma once

@@ -74,18 +74,18 @@ TEST(BenchSweep, a_depth_is_held_against_the_least_one) {
     EXPECT_EQ(base_of(points, 0), std::nullopt);
 }
 
-TEST(BenchSweep, a_share_is_of_the_ceiling_at_the_time_of_the_run) {
+TEST(BenchSweep, a_share_is_of_the_better_ceiling_around_the_run) {
     BenchWhat what = rows(1);
     what.work.read_bytes = 100;
     const std::vector<BenchPoint> points = {point(what, [] { return 200.0; })};
-    double bytes_per_s = 500;
-    const auto ceilings = [&] {
-        bytes_per_s *= 2;
-        return Ceilings{{1, bytes_per_s}, {1, 1}, {1, 1}};
-    };
+    const std::vector<double> rates = {500, 1000, 10,
+                                       2000};  // before, between and after three runs
+    size_t n_asked = 0;
+    const auto ceilings = [&] { return Ceilings{{1, rates[n_asked++]}, {1, 1}, {1, 1}}; };
     const auto all = measure_by_turns(points, 3, {.ceilings = ceilings});
     ASSERT_TRUE(all.has_value());
-    EXPECT_DOUBLE_EQ((*all)[0].percent, 25);  // of 50, 25 and 12.5
+    EXPECT_EQ(n_asked, 4u);
+    EXPECT_DOUBLE_EQ((*all)[0].percent, 50);  // of 50, 50 and 25
     EXPECT_EQ((*all)[0].of, "read");
 }
 
