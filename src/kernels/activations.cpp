@@ -1,6 +1,8 @@
 #include "kernels/activations.h"
 
-#include <cmath>
+#include <algorithm>
+#include <bit>
+#include <cstring>
 
 #include "base/check.h"
 #include "base/checked.h"
@@ -95,10 +97,14 @@ int Activations::load_row(const KernelTable& kernels, uint32_t row, const float*
     if (forms_.floats) {
         float* out = floats_ + static_cast<uint64_t>(p) * kPanelCols * k_ + c;
         const uint32_t stride = panel_cols(p);
-        for (uint32_t i = 0; i < k_; ++i) {
-            out[static_cast<uint64_t>(i) * stride] = x[i];
-            finite &= std::isfinite(x[i]) ? 1 : 0;
-        }
+        uint32_t top = 0;  // NaN and infinity are the largest
+        for (uint32_t i = 0; i < k_; ++i)
+            top = std::max(top, std::bit_cast<uint32_t>(x[i]) & 0x7fffffffu);
+        finite &= top < 0x7f800000u ? 1 : 0;
+        if (stride == 1)
+            std::memcpy(out, x, k_ * sizeof(float));
+        else
+            for (uint32_t i = 0; i < k_; ++i) out[static_cast<uint64_t>(i) * stride] = x[i];
     }
     return finite;
 }

@@ -32,37 +32,70 @@ float spec_exp(float x) {
     return out[0];
 }
 
+constexpr int kGroupRegs = static_cast<int>(kGroup) / Simd::kLanes;
+
+// Scales of up to 16 groups, several a register: d = amax / 127 and 127 / amax, or 0 below the floor.
+// A group with a value that is not finite becomes zeros.
+struct GroupScales {
+    alignas(64) int top[16] = {};  // largest |x|, as bits
+    alignas(64) float d[16], inverse[16];
+    unsigned bad = 0;  // bit g: group g has a value that is not finite
+
+    void find() {
+        for (int g = 0; g < 16; ++g)
+            if (top[g] >= 0x7f800000) {
+                bad |= 1u << g;
+                top[g] = 0;
+            }
+        const Simd::F floor = Simd::set(numerics::kQuantFloor), most = Simd::set(127.0f);
+        for (int i = 0; i < 16; i += Simd::kLanes) {
+            const Simd::F amax = Simd::load(reinterpret_cast<const float*>(top + i));
+            Simd::store(d + i, Simd::keep_at_least(amax, floor, Simd::div(amax, most)));
+            Simd::store(inverse + i, Simd::keep_at_least(amax, floor, Simd::div(most, amax)));
+        }
+    }
+    const float* source(int g, const float* x) const {
+        alignas(64) static constexpr float kZeros[kSuperGroup] = {};
+        return bad >> g & 1 ? kZeros : x;
+    }
+};
+
+// Largest |x| of n elements, as bits: NaN and infinity are the largest.
+template <int n>
+int largest_bits(const float* x) {
+    Simd::I top = Simd::abs_bits(Simd::load(x));
+#pragma GCC unroll 32
+    for (int i = Simd::kLanes; i < n; i += Simd::kLanes)
+        top = Simd::imax(top, Simd::abs_bits(Simd::load(x + i)));
+    return Simd::reduce_max(top);
+}
+
+[[gnu::always_inline]] inline Simd::Sums quantize_32(const float* x, Simd::F inverse, int8_t* q) {
+    Simd::F v[kGroupRegs];
+#pragma GCC unroll 4
+    for (int i = 0; i < kGroupRegs; ++i)
+        v[i] = Simd::mul(Simd::load(x + i * Simd::kLanes), inverse);
+    return Simd::store_rounded_32(q, v);
+}
+
 int quantize(const float* x, uint32_t n_groups, QuantPanel panel, uint32_t c) {
-    constexpr int kParts = static_cast<int>(kGroup) / Simd::kLanes;
     int finite = 1;
-    for (uint32_t g = 0; g < n_groups; ++g, x += kGroup) {
-        const uint64_t at = static_cast<uint64_t>(g) * panel.stride + c;
-        int8_t* q = panel.q + at * kGroup;
-        Simd::F v[kParts];
-        Simd::I top = Simd::izero();
-        for (int i = 0; i < kParts; ++i) {
-            v[i] = Simd::load(x + i * Simd::kLanes);
-            top = Simd::imax(top, Simd::abs_bits(v[i]));
+    for (uint32_t first = 0; first < n_groups; first += 16) {
+        const int n = static_cast<int>(n_groups - first < 16 ? n_groups - first : 16);
+        GroupScales scales;
+        for (int g = 0; g < n; ++g)
+            scales.top[g] = largest_bits<kGroup>(x + g * static_cast<int>(kGroup));
+        scales.find();
+        if (scales.bad) finite = 0;
+        uint64_t at = uint64_t{first} * panel.stride + c;
+        for (int g = 0; g < n; ++g, x += kGroup, at += panel.stride) {
+            const Simd::Sums sums = quantize_32(scales.source(g, x), Simd::set(scales.inverse[g]),
+                                                panel.q + at * kGroup);
+            const int sum = sums.first + sums.last;
+            panel.d[at] = scales.d[g];
+            panel.u[at] = scales.d[g] * static_cast<float>(sum);
+            panel.nsum[at] = -sum;
         }
-        const int bits = Simd::reduce_max(top);
-        float amax;
-        __builtin_memcpy(&amax, &bits, 4);
-        if (bits >= 0x7f800000) finite = 0;
-        if (bits >= 0x7f800000 || !(amax >= numerics::kQuantFloor)) {
-            __builtin_memset(q, 0, kGroup);
-            panel.d[at] = panel.u[at] = 0.0f;
-            panel.nsum[at] = 0;
-            continue;
-        }
-        const float d = amax / 127.0f;
-        const Simd::F inverse = Simd::set(127.0f / amax);
-        for (int i = 0; i < kParts; ++i) v[i] = Simd::mul(v[i], inverse);
-        Simd::store_rounded_16(q, v);
-        Simd::store_rounded_16(q + 16, v + kParts / 2);
-        const int sum = Simd::sum_bytes_32(q);
-        panel.d[at] = d;
-        panel.u[at] = d * static_cast<float>(sum);
-        panel.nsum[at] = -sum;
     }
     return finite;
 }

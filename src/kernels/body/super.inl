@@ -320,36 +320,24 @@ constexpr TileKernels super_kernels_of() {
 
 int super_quantize(const float* x, uint32_t n_groups, SuperPanel panel, uint32_t c) {
     int finite = 1;
-    for (uint32_t g = 0; g < n_groups; ++g, x += kSuperGroup) {
-        const uint64_t at = static_cast<uint64_t>(g) * panel.stride + c;
-        int8_t* q = panel.q + at * kSuperGroup;
-        Simd::I top = Simd::izero();
-        for (uint32_t i = 0; i < kSuperGroup; i += Simd::kLanes)
-            top = Simd::imax(top, Simd::abs_bits(Simd::load(x + i)));
-        const int bits = Simd::reduce_max(top);
-        float amax;
-        __builtin_memcpy(&amax, &bits, 4);
-        if (bits >= 0x7f800000) finite = 0;
-        const bool dead = bits >= 0x7f800000 || !(amax >= numerics::kQuantFloor);
-        panel.d[at] = dead ? 0.0f : amax / 127.0f;
-        const Simd::F inverse = Simd::set(dead ? 0.0f : 127.0f / amax);
-        for (uint32_t i = 0; i < kSuperGroup; i += 16) {
-            if (dead) {
-                __builtin_memset(q + i, 0, 16);
-            } else {
-                Simd::F v[kRegs];
-                for (int j = 0; j < kRegs; ++j)
-                    v[j] = Simd::mul(Simd::load(x + i + j * Simd::kLanes), inverse);
-                Simd::store_rounded_16(q + i, v);
+    for (uint32_t first = 0; first < n_groups; first += 16) {
+        const int n = static_cast<int>(n_groups - first < 16 ? n_groups - first : 16);
+        GroupScales scales;
+        for (int g = 0; g < n; ++g)
+            scales.top[g] = largest_bits<kSuperGroup>(x + g * static_cast<int>(kSuperGroup));
+        scales.find();
+        if (scales.bad) finite = 0;
+        uint64_t at = uint64_t{first} * panel.stride + c;
+        for (int g = 0; g < n; ++g, x += kSuperGroup, at += panel.stride) {
+            const float* source = scales.source(g, x);
+            panel.d[at] = scales.d[g];
+            for (uint32_t i = 0; i < 8; ++i) {
+                const Simd::Sums sums = quantize_32(source + 32 * i, Simd::set(scales.inverse[g]),
+                                                    panel.q + at * kSuperGroup + 32 * i);
+                panel.nsum16[at * 16 + 2 * i] = -sums.first;
+                panel.nsum16[at * 16 + 2 * i + 1] = -sums.last;
+                panel.nsum32[at * 8 + i] = static_cast<int16_t>(-(sums.first + sums.last));
             }
-        }
-        for (int i = 0; i < 8; ++i) {
-            int low = 0;
-            for (int k = 0; k < 16; ++k) low += q[32 * i + k];
-            const int all = Simd::sum_bytes_32(q + 32 * i);
-            panel.nsum16[at * 16 + 2 * i] = -low;
-            panel.nsum16[at * 16 + 2 * i + 1] = low - all;
-            panel.nsum32[at * 8 + i] = static_cast<int16_t>(-all);
         }
     }
     return finite;

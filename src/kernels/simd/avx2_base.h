@@ -17,6 +17,9 @@ struct Avx2 {
     static constexpr int kLanes = 8;
     using F = __m256;
     using I = __m256i;
+    struct Sums {
+        int first, last;
+    };
 
     static F zero() { return _mm256_setzero_ps(); }
     static F set(float x) { return _mm256_set1_ps(x); }
@@ -101,22 +104,18 @@ struct Avx2 {
         h = _mm_max_epi32(h, _mm_shuffle_epi32(h, 0xb1));
         return _mm_cvtsi128_si32(h);
     }
-    // 16 floats -> 16 int8, rounded to nearest even, clamped.
-    static void store_rounded_16(int8_t* p, const F* v) {
-        const __m256i w = _mm256_packs_epi32(_mm256_cvtps_epi32(v[0]), _mm256_cvtps_epi32(v[1]));
-        const __m256i ordered = _mm256_permute4x64_epi64(w, 0xd8);
-        _mm_storeu_si128(
-            reinterpret_cast<__m128i*>(p),
-            _mm_packs_epi16(_mm256_castsi256_si128(ordered), _mm256_extracti128_si256(ordered, 1)));
-    }
-    static int sum_bytes_32(const int8_t* p) {
-        const __m256i v = iload(p);
-        const __m256i s =
-            _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_set1_epi8(1), v), _mm256_set1_epi16(1));
-        __m128i h = _mm_add_epi32(_mm256_castsi256_si128(s), _mm256_extracti128_si256(s, 1));
-        h = _mm_add_epi32(h, _mm_shuffle_epi32(h, 0x4e));
-        h = _mm_add_epi32(h, _mm_shuffle_epi32(h, 0xb1));
-        return _mm_cvtsi128_si32(h);
+    // 32 floats -> 32 int8, rounded to nearest even, clamped; the sums of the first 16 and the last.
+    static Sums store_rounded_32(int8_t* p, const F* v) {
+        const __m256i a = _mm256_packs_epi32(_mm256_cvtps_epi32(v[0]), _mm256_cvtps_epi32(v[1]));
+        const __m256i b = _mm256_packs_epi32(_mm256_cvtps_epi32(v[2]), _mm256_cvtps_epi32(v[3]));
+        const __m256i w = _mm256_permutevar8x32_epi32(
+            _mm256_packs_epi16(a, b), _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), w);
+        __m256i s =
+            _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_set1_epi8(1), w), _mm256_set1_epi16(1));
+        s = _mm256_add_epi32(s, _mm256_shuffle_epi32(s, 0x4e));
+        s = _mm256_add_epi32(s, _mm256_shuffle_epi32(s, 0xb1));
+        return {_mm256_cvtsi256_si32(s), _mm_cvtsi128_si32(_mm256_extracti128_si256(s, 1))};
     }
 
     // 2 bytes a lane -> 2 x 16 bits a lane.

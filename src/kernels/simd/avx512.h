@@ -23,6 +23,9 @@ struct Simd {
     static constexpr bool kUnpackSuper = false;  // reading the tile is faster at every width
     using F = __m512;
     using I = __m512i;
+    struct Sums {
+        int first, last;
+    };
 
     static F zero() { return _mm512_setzero_ps(); }
     static F set(float x) { return _mm512_set1_ps(x); }
@@ -100,19 +103,15 @@ struct Simd {
     }
     static I imax(I a, I b) { return _mm512_max_epi32(a, b); }
     static int reduce_max(I v) { return _mm512_reduce_max_epi32(v); }
-    // 16 floats -> 16 int8, rounded to nearest even, clamped.
-    static void store_rounded_16(int8_t* p, const F* v) {
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
-                         _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(v[0])));
-    }
-    static int sum_bytes_32(const int8_t* p) {
-        const __m256i ones = _mm256_set1_epi8(1);
-        const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-        __m256i s = _mm256_dpbusd_epi32(_mm256_setzero_si256(), ones, v);
-        __m128i h = _mm_add_epi32(_mm256_castsi256_si128(s), _mm256_extracti128_si256(s, 1));
-        h = _mm_add_epi32(h, _mm_shuffle_epi32(h, 0x4e));
-        h = _mm_add_epi32(h, _mm_shuffle_epi32(h, 0xb1));
-        return _mm_cvtsi128_si32(h);
+    // 32 floats -> 32 int8, rounded to nearest even, clamped; the sums of the first 16 and the last.
+    static Sums store_rounded_32(int8_t* p, const F* v) {
+        const __m256i w = _mm256_set_m128i(_mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(v[1])),
+                                           _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(v[0])));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), w);
+        __m256i s = _mm256_dpbusd_epi32(_mm256_setzero_si256(), _mm256_set1_epi8(1), w);
+        s = _mm256_add_epi32(s, _mm256_shuffle_epi32(s, 0x4e));
+        s = _mm256_add_epi32(s, _mm256_shuffle_epi32(s, 0xb1));
+        return {_mm256_cvtsi256_si32(s), _mm_cvtsi128_si32(_mm256_extracti128_si256(s, 1))};
     }
 
     // Dot products of 4 bytes a lane with 4 activations broadcast. `Sum` is what accumulates over one
