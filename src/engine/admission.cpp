@@ -74,7 +74,7 @@ bool Stepper::admit(Job& job) {
     const std::span<float> row = logits_rows(0, 1);
     std::copy(hit.logits.begin(), hit.logits.end(), row.begin());
     cache_->adopt(sequence, std::move(hit));
-    if (sequence.has_caught_up()) pick(job, row);
+    if (sequence.has_caught_up()) pick(job, row, {});
     return true;
 }
 

@@ -7,14 +7,15 @@ namespace kvik {
 
 void Stepper::compute() {
     batch_.begin();
+    notes_.begin();
     for (const PlannedRows& rows : plan_.rows) {
-        Sequence& sequence = running_[rows.sequence]->sequence;
-        KVIK_CHECK(sequence.reserve(rows.n_rows), "a plan fits the room it was made for");
-        batch_.add(sequence, rows);
+        Job& job = *running_[rows.sequence];
+        KVIK_CHECK(job.sequence.reserve(rows.n_rows), "a plan fits the room it was made for");
+        batch_.add(job.sequence, rows);
+        notes_.add(job.request, rows.n_logits_rows);
     }
     ++counts_.n_steps;
-    const Result<void> done = parts_.model.forward(batch_.batch(), cache_->view(), *scratch_,
-                                                   logits_rows(0, batch_.n_logits_rows()));
+    const Result<void> done = forward({0, batch_.n_logits_rows()});
     if (!done) forward_alone(plan_.rows);
 
     for (const PlannedRows& rows : plan_.rows) {
@@ -23,59 +24,68 @@ void Stepper::compute() {
         job.sequence.commit(rows.n_rows);
         counts_.n_rows += rows.n_rows;
     }
-    uint64_t n_logits_rows = 0;
+    uint32_t n_logits_rows = 0;
     for (const PlannedRows& rows : plan_.rows) {
         Job& job = *running_[rows.sequence];
-        const auto logits = logits_rows(n_logits_rows, rows.n_logits_rows);
+        const LogitsRows logits = {n_logits_rows, rows.n_logits_rows};
         n_logits_rows += rows.n_logits_rows;
-        if (!job.error) take_logits(job, rows, logits);
+        if (!job.error) take_logits(job, logits);
     }
+}
+
+// The batch as it is laid out, its logits and notes to these rows of theirs.
+Result<void> Stepper::forward(LogitsRows to) {
+    Batch batch = batch_.batch();
+    batch.logit_tiles = notes_.rows(to.first, to.n);
+    return parts_.model.forward(batch, cache_->view(), *scratch_, logits_rows(to.first, to.n));
 }
 
 // The batch failed as a whole; a row does not depend on the others, so whoever succeeds alone has
 // the same bits.
 void Stepper::forward_alone(std::span<const PlannedRows> all) {
-    uint64_t n_logits_rows = 0;
+    uint32_t n_logits_rows = 0;
     for (const PlannedRows& rows : all) {
         Job& job = *running_[rows.sequence];
         batch_.begin();
         batch_.add(job.sequence, rows);
-        Result<void> done = parts_.model.forward(batch_.batch(), cache_->view(), *scratch_,
-                                                 logits_rows(n_logits_rows, rows.n_logits_rows));
+        Result<void> done = forward({n_logits_rows, rows.n_logits_rows});
         n_logits_rows += rows.n_logits_rows;
         if (!done) job.error = std::move(done).error();
     }
 }
 
-// logits : [rows.n_logits_rows, vocab_size], of the last rows that were committed.
-void Stepper::take_logits(Job& job, const PlannedRows& rows, std::span<const float> logits) {
+// rows: of the last tokens that were committed.
+void Stepper::take_logits(Job& job, LogitsRows rows) {
     const uint32_t n_prompt = job.sequence.n_prompt();
     const uint32_t n_computed = job.sequence.n_computed();
-    for (uint32_t i = 0; i < rows.n_logits_rows && job.wants_prompt_logits(); ++i) {
-        const uint32_t position = n_computed - rows.n_logits_rows + i;
+    for (uint32_t i = 0; i < rows.n && job.wants_prompt_logits(); ++i) {
+        const uint32_t position = n_computed - rows.n + i;
         if (position != job.n_prompt_logits || position >= n_prompt) continue;
-        job.request.on_prompt_logits(position, logits.subspan(i * vocab_size_, vocab_size_));
+        job.request.on_prompt_logits(position, logits_rows(rows.first + i, 1));
         ++job.n_prompt_logits;
     }
     if (!job.sequence.has_caught_up()) return;
-    const std::span<const float> last = logits.last(vocab_size_);
+    const uint32_t last = rows.first + rows.n - 1;
+    const std::span<const float> row = logits_rows(last, 1);
     if (n_computed == n_prompt && job.cache == CachePolicy::reuse) {
         cache_->publish(job.sequence, n_prompt);
-        cache_->store_logits(job.sequence, n_prompt, last);
+        cache_->store_logits(job.sequence, n_prompt, row);
     }
-    pick(job, last);
+    pick(job, row, notes_.rows(last, 1)[0]);
 }
 
-// row : [vocab_size] logits after the sequence's last token.
-void Stepper::pick(Job& job, std::span<const float> row) {
+// row : [vocab_size] logits after the sequence's last token; tiles: of the row, empty if it was kept.
+void Stepper::pick(Job& job, std::span<const float> row, const LogitTiles& tiles) {
     const double now_ms = parts_.now_ms();
     if (!job.first_pick_ms) job.first_pick_ms = now_ms;
     job.end = job.answer.ended();
     if (job.end) return;
-    const Result<TokenId> picked = sample(
-        job.request.sampling,
-        {.logits = row, .history = job.sequence.tokens(), .position = job.sequence.n_tokens()},
-        sample_scratch_);
+    const Result<TokenId> picked = sample(job.request.sampling,
+                                          {.logits = row,
+                                           .history = job.sequence.tokens(),
+                                           .position = job.sequence.n_tokens(),
+                                           .tiles = tiles},
+                                          sample_scratch_);
     if (!picked) {
         job.error = picked.error();
         return;
@@ -90,7 +100,7 @@ void Stepper::pick(Job& job, std::span<const float> row) {
     job.channel->deliver({.id = *picked,
                           .text = job.answer.take(*picked),
                           .logprob = job.request.want_logprobs
-                                         ? static_cast<float>(log_softmax_at(row, *picked))
+                                         ? static_cast<float>(log_softmax_at(row, *picked, tiles))
                                          : 0.0f});
     job.end = job.answer.ended();
 }

@@ -25,6 +25,7 @@ Stepper::Stepper(StepperParts parts, const Settings& settings, std::unique_ptr<K
       batch_(settings.scratch_limits(), settings.max_sequences),
       logits_(std::make_unique_for_overwrite<float[]>(
           static_cast<uint64_t>(settings.n_logits_rows) * vocab_size_)),
+      notes_(settings.n_logits_rows, vocab_size_),
       sample_scratch_(vocab_size_),
       census_(cache_->n_blocks()) {
     jobs_.reserve(settings.max_sequences);

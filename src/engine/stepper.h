@@ -23,6 +23,7 @@
 #include "engine/inbox.h"
 #include "engine/job.h"
 #include "engine/kv_cache.h"
+#include "engine/logit_notes.h"
 #include "engine/settings.h"
 #include "sample/sampler.h"
 #include "sched/step_plan.h"
@@ -84,8 +85,12 @@ class Stepper {
     // compute.cpp
     void compute();
     void forward_alone(std::span<const PlannedRows> rows);
-    void take_logits(Job& job, const PlannedRows& rows, std::span<const float> logits);
-    void pick(Job& job, std::span<const float> row);
+    struct LogitsRows {
+        uint32_t first, n;
+    };
+    Result<void> forward(LogitsRows to);
+    void take_logits(Job& job, LogitsRows rows);
+    void pick(Job& job, std::span<const float> row, const LogitTiles& tiles);
 
     std::span<float> logits_rows(uint64_t first, uint64_t n) {
         return {logits_.get() + first * vocab_size_, n * vocab_size_};
@@ -105,6 +110,7 @@ class Stepper {
     std::optional<StepCosts> costs_;
     BatchBuffer batch_;
     std::unique_ptr<float[]> logits_;  // [n_logits_rows, vocab_size]
+    LogitNotes notes_;
     SampleScratch sample_scratch_;
     BlockCensus census_;
 

@@ -283,6 +283,20 @@ TEST_F(StepperTest, tells_the_logprob_of_the_raw_distribution) {
     }
 }
 
+// Its first token is picked from a row that was kept, without what a forward notes.
+TEST_F(StepperTest, tells_the_same_logprobs_of_a_prompt_that_is_cached) {
+    StepRig rig(model_, options());
+    GenerateRequest request = request_for(tokens(20), 3);
+    request.want_logprobs = true;
+    request.sampling.top_p = 0.9f;
+    const Told cold = rig.ask(request);
+    const uint64_t n_rows = rig.stepper().counts().n_rows;
+    const Told warm = rig.ask(request);
+    EXPECT_EQ(rig.stepper().counts().n_rows, n_rows + 2) << "the prompt was cached";
+    EXPECT_EQ(cold.ids, warm.ids);
+    EXPECT_EQ(cold.logprobs, warm.logprobs);
+}
+
 TEST_F(StepperTest, shows_every_row_of_the_prompts_logits_once_in_order) {
     StepRig rig(model_, options(1, 8));
     const std::vector<TokenId> prompt = tokens(80);

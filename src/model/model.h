@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 
+#include "base/logit_tiles.h"
 #include "base/result.h"
 #include "base/types.h"
 #include "cache/spec.h"
@@ -44,6 +45,8 @@ struct Batch {
     std::span<const TokenId> tokens;          // [n_rows], each in [0, vocab_size)
     std::span<const SequenceRows> sequences;  // cover all rows, in order
     std::span<const uint32_t> logits_rows;    // ascending rows whose logits are wanted
+    // What to note of each wanted row on the way, beside its logits; empty: nothing of any.
+    std::span<const LogitTiles> logit_tiles = {};
 };
 
 class StepProfile;

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "base/check.h"
+#include "kernels/note_tiles.h"
 
 namespace kvik {
 
@@ -171,7 +172,12 @@ static void forward_rows(const Batch& batch, const KvView& kv, uint64_t seed, si
             read_position<Element>(kv, s.blocks, position, digest);
             if (position < s.n_past) continue;
             if (batch.logits_rows[n_logits] != s.first_row + (position - s.n_past)) continue;
-            write_logits(digest, logits.subspan(n_logits++ * vocab_size, vocab_size));
+            const std::span<float> row = logits.subspan(n_logits * vocab_size, vocab_size);
+            write_logits(digest, row);
+            if (!batch.logit_tiles.empty())
+                note_tiles(kScalarKernels, row.data(), static_cast<uint32_t>(vocab_size),
+                           batch.logit_tiles[n_logits]);
+            ++n_logits;
         }
     }
     KVIK_CHECK(n_logits == batch.logits_rows.size(), "wanted rows are ascending rows of the batch");

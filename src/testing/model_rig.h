@@ -71,7 +71,8 @@ class Rig {
         uint32_t sequence, n_past;
         std::vector<TokenId> tokens;
     };
-    Result<std::vector<float>> step(const std::vector<Piece>& pieces) {
+    Result<std::vector<float>> step(const std::vector<Piece>& pieces,
+                                    std::span<const LogitTiles> tiles = {}) {
         std::vector<TokenId> tokens;
         std::vector<SequenceRows> sequences;
         for (const Piece& piece : pieces) {
@@ -83,7 +84,7 @@ class Rig {
         std::vector<uint32_t> rows(tokens.size());
         std::iota(rows.begin(), rows.end(), 0u);
         std::vector<float> logits(rows.size() * model->spec().vocab_size);
-        KVIK_TRY_VOID(model->forward({tokens, sequences, rows}, view_, *scratch_, logits));
+        KVIK_TRY_VOID(model->forward({tokens, sequences, rows, tiles}, view_, *scratch_, logits));
         return logits;
     }
 
