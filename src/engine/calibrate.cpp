@@ -8,7 +8,7 @@ namespace kvik {
 namespace {
 
 constexpr double kPointMs = 6;  // a point that takes less is timed again: the best of kMostRuns
-constexpr int kMostRuns = 3;
+constexpr int kMostRuns = 3, kLeastRunsOfMust = 2;
 constexpr uint32_t kLeastDepth = 256;  // too little of 2048 to say anything of it
 
 enum class Kind : uint8_t { step, chunk };
@@ -25,13 +25,13 @@ constexpr Item kOrder[] = {
     {Kind::step, 0, 0},                // 1 row again, now that all is warm
     {Kind::step, 2, 0, Must::always},  // 4 rows: the price of a row
     {Kind::step, 0, 1, Must::always},  // the price of depth
-    {Kind::step, 5, 0},                // 16 rows, at both depths
-    {Kind::step, 5, 1},
+    {Kind::step, 2, 1},                // and that of a row in the depth
+    {Kind::step, 5, 0},
     {Kind::chunk, 1, 0},  // 16 and 64 rows without logits
     {Kind::chunk, 2, 0},
+    {Kind::step, 5, 1},
     {Kind::step, 3, 0},
     {Kind::step, 1, 0},
-    {Kind::step, 2, 1},
     {Kind::step, 4, 0},
     {Kind::step, 3, 1},
     {Kind::step, 0, 2},
@@ -54,7 +54,7 @@ class Calibration {
             const std::optional<StepPoint> point = point_of(item);
             if (!point) continue;
             if (item.must == Must::in_budget && !has_time_for(expected_ms(item))) continue;
-            const std::optional<double> ms = best_ms(*point);
+            const std::optional<double> ms = best_ms(*point, item.must);
             if (!ms) return std::nullopt;
             note(item, *point, *ms);
         }
@@ -89,9 +89,11 @@ class Calibration {
                    : costs.prompt_ms(StepCosts::kChunks[item.rows]);
     }
 
-    std::optional<double> best_ms(const StepPoint& point) const {
+    std::optional<double> best_ms(const StepPoint& point, Must must) const {
+        const int n_least = must == Must::always ? kLeastRunsOfMust : 1;
         std::optional<double> best = time_(point);
-        for (int n = 1; n < kMostRuns && best && *best * (n + 1) <= kPointMs; ++n) {
+        for (int n = 1; n < kMostRuns && best; ++n) {
+            if (n >= n_least && *best * (n + 1) > kPointMs) break;
             if (!has_time_for(*best)) break;
             const std::optional<double> again = time_(point);
             if (!again) return std::nullopt;
@@ -107,7 +109,8 @@ class Calibration {
             const double flat_ms = measured_.complete().ms(point.n_rows, 0);
             ms = flat_ms + std::max(0.0, ms - flat_ms) * wanted / point.depth;
         }
-        measured_.set_step(item.rows, item.depth, ms);
+        const double before_ms = measured_.step(item.rows, item.depth).value_or(ms);
+        measured_.set_step(item.rows, item.depth, std::min(ms, before_ms));
     }
 
     const CalibrationLimits& limits_;

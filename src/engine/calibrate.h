@@ -18,7 +18,7 @@
 namespace kvik {
 
 inline constexpr double kBudgetMs = 100;
-inline constexpr double kBudgetSteps = 10;
+inline constexpr double kBudgetSteps = 16;
 
 // A step of n rows of one sequence after `depth` positions; the last n_logits_rows want logits.
 struct StepPoint {

@@ -59,14 +59,14 @@ TEST(MeasuredSteps, that_were_disturbed_are_cut_to_those_of_more_rows) {
 TEST(MeasuredSteps, fill_in_what_was_not_measured) {
     MeasuredSteps measured;
     measured.set_step(0, 0, 2);
-    EXPECT_EQ(measured.complete().ms(8, 0), 16);  // in proportion: never too cheap
+    EXPECT_EQ(measured.complete().ms(8, 0), 9);  // 1, and 1 for each row
     measured.set_step(2, 0, 3.5);
     EXPECT_NEAR(measured.complete().ms(2, 0), 2.5, 1e-12);
     EXPECT_NEAR(measured.complete().ms(16, 0), 9.5, 1e-12);
     EXPECT_EQ(measured.complete().ms(1, 8192), 2);  // nothing is known of depth
     measured.set_step(0, 1, 3);
     EXPECT_NEAR(measured.complete().ms(1, 8192), 6, 1e-12);
-    EXPECT_NEAR(measured.complete().ms(4, 2048), 7.5, 1e-12);
+    EXPECT_NEAR(measured.complete().ms(4, 2048), 3.5 + 2.5, 1e-12);
     EXPECT_NEAR(measured.complete().prompt_ms(64), measured.complete().ms(64, 0), 1e-12);
     measured.set_chunk(2, 20);
     EXPECT_EQ(measured.complete().prompt_ms(64), 20);

@@ -23,7 +23,9 @@ std::array<double, n> filled(const std::array<std::optional<double>, n>& known,
         for (size_t j = before ? *before + 1 : 0; j < i; ++j)
             out[j] = low + slope * (axis[j] - from);
     }
-    const double from = before ? axis[*before] : 0, low = before ? *known[*before] : 0;
+    // One point alone: half of it is taken to be there with no rows at all.
+    const double from = before ? axis[*before] : 0;
+    const double low = before ? *known[*before] : out[*last] / 2;
     const double slope = (out[*last] - low) / (axis[*last] - from);
     for (size_t j = *last + 1; j < n; ++j) out[j] = out[*last] + slope * (axis[j] - axis[*last]);
     return out;

@@ -4,7 +4,7 @@
 // Invariant complete() is lawful (sched/step_costs.h) whatever was measured. Other programs only
 //         ever add to a time, so of two times that fall with more rows or depth the larger is the
 //         wrong one, and is cut. What is missing is filled in: between two points linearly, beyond
-//         the last as between the last two, with one alone in proportion (never too cheap), and for
+//         the last as between the last two, with one alone half in proportion (rather dear), and for
 //         a depth of which nothing is known in proportion to the one before.
 #pragma once
 
