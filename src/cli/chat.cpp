@@ -34,6 +34,7 @@ Result<int> chat(const Call& call) {
 
     options.environment = call.environment;
     engine_options.now = local_now();
+    engine_options.costs_folder = own_cache_folder(call.environment).value_or("");
     Interrupts interrupts;
     KVIK_TRY(const auto engine,
              open_engine(std::move(engine_options), interrupts, ErrorFormat::text));

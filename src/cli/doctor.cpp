@@ -81,6 +81,17 @@ Result<Choices> make_choices(const EngineOptions& engine) {
                                   : fmt::format("the model's, at most {} tokens", kDefaultContext)};
 }
 
+// Measured now, like all else here, unless it is not to be; and kept for the other verbs.
+Result<std::optional<StepReport>> measure_steps(EngineOptions engine, const Call& call) {
+    if (engine.model_path.empty()) return std::nullopt;
+    if (engine.calibrate == Calibrate::on) engine.calibrate = Calibrate::fresh;
+    engine.costs_folder = own_cache_folder(call.environment).value_or("");
+    KVIK_TRY(const auto opened, Engine::open(engine));
+    return StepReport{.model = engine.model_path,
+                      .context = opened->used().context,
+                      .costs = opened->step_costs()};
+}
+
 }  // namespace
 
 Result<int> doctor(const Call& call) {
@@ -88,6 +99,10 @@ Result<int> doctor(const Call& call) {
     ConfigChoice choice;
     bool json = false;
     Flags flags("doctor", "What this machine has, how fast it is, and what kvik makes of it.");
+    flags.argument({.name = "MODEL",
+                    .help = "whose steps are timed too: a GGUF file or a Hugging Face directory",
+                    .set = into(engine.model_path),
+                    .presence = Presence::optional});
     flags.add({.name = "--json", .help = "one JSON object", .set = turn_on(json)});
     add_engine_flags(flags, engine);
     if (call.inspect) {
@@ -108,6 +123,7 @@ Result<int> doctor(const Call& call) {
     KVIK_TRY(const auto pool, ThreadPool::create(diagnosis.choices.n_threads));
     const uint64_t spare = std::max<uint64_t>(diagnosis.machine.available_bytes / 8, 1 << 20);
     KVIK_TRY(diagnosis.ceilings, measure_ceilings(*kernels, *pool, std::min(kReadBuffer, spare)));
+    KVIK_TRY(diagnosis.steps, measure_steps(engine, call));
     KVIK_TRY_VOID(
         put(json ? diagnosis_as_json(diagnosis)
                  : diagnosis_as_text(diagnosis, std::min(columns_of(STDOUT_FILENO), 100u))));

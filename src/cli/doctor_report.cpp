@@ -34,6 +34,10 @@ class Page {
         const std::string line = fmt::format("  {:<{}}{}", label, kLabel - 2, printable(words));
         text_ += wrapped(line, columns_, kLabel) + "\n";
     }
+    // Columns of numbers, as they are.
+    void row(std::string_view label, std::string_view numbers) {
+        text_ += fmt::format("  {:<{}}{}\n", label, kLabel - 2, numbers);
+    }
     const std::string& text() const { return text_; }
 
   private:
@@ -54,6 +58,50 @@ std::string core_words(const Machine& machine) {
         words += fmt::format(", {} allowed", machine.n_allowed);
     if (machine.quota_cores) words += fmt::format(", quota {:.1f}", *machine.quota_cores);
     return words + fmt::format(", load {:.1f}", machine.load);
+}
+
+// Depths that the context allows.
+size_t n_depths(const StepReport& steps) {
+    const auto& all = StepCosts::kDepths;
+    return std::max<size_t>(1,
+                            std::lower_bound(all.begin(), all.end(), steps.context) - all.begin());
+}
+
+template <class Numbers>
+std::string columns_of_numbers(const Numbers& numbers, int digits) {
+    std::string words;
+    for (const auto number : numbers)
+        words += fmt::format("{:>7.{}f}", static_cast<double>(number), digits);
+    return words;
+}
+
+void describe_steps(const StepReport& steps, Page& page) {
+    page.heading("Milliseconds of a step");
+    page.line("model", steps.model);
+    if (!steps.costs) return page.line("", "not measured");
+    const StepCosts& costs = *steps.costs;
+    page.row("rows", columns_of_numbers(StepCosts::kRows, 0));
+    for (size_t d = 0; d < n_depths(steps); ++d)
+        page.row(fmt::format("depth {}", StepCosts::kDepths[d]),
+                 columns_of_numbers(costs.step_ms[d], 2));
+    page.row("prompt rows", columns_of_numbers(StepCosts::kChunks, 0));
+    page.row("", columns_of_numbers(costs.chunk_ms, 2));
+    page.line("nearly free", fmt::format("{} rows take at most a quarter longer than one",
+                                         costs.rows_within(1.25, 0)));
+}
+
+Json steps_as_json(const std::optional<StepReport>& steps) {
+    if (!steps) return {};
+    Json json = {
+        {"model", steps->model}, {"rows", StepCosts::kRows},          {"depths", Json::array()},
+        {"ms", Json::array()},   {"prompt_rows", StepCosts::kChunks}, {"prompt_ms", Json()}};
+    if (!steps->costs) return json;
+    for (size_t d = 0; d < n_depths(*steps); ++d) {
+        json["depths"].push_back(StepCosts::kDepths[d]);
+        json["ms"].push_back(steps->costs->step_ms[d]);
+    }
+    json["prompt_ms"] = steps->costs->chunk_ms;
+    return json;
 }
 
 void describe_files(const ConfigFiles& files, Page& page) {
@@ -150,6 +198,7 @@ std::string diagnosis_as_json(const Diagnosis& diagnosis) {
                       {"threads", choices.n_threads},
                       {"cache_bytes", choices.cache_bytes},
                       {"context", choices.context}}},
+                    {"steps", steps_as_json(diagnosis.steps)},
                     {"files",
                      {{"config", word(files.config)},
                       {"config_found", files.config_found},
@@ -192,6 +241,7 @@ std::string diagnosis_as_text(const Diagnosis& diagnosis, uint32_t columns) {
     page.line("cache", fmt::format("{}, {}", gib(choices.cache_bytes), choices.kv));
     page.line("context", choices.context);
 
+    if (diagnosis.steps) describe_steps(*diagnosis.steps, page);
     describe_files(diagnosis.files, page);
     const auto advice = advise(diagnosis);
     page.heading(advice.empty() ? "Nothing to warn of" : "Warnings");

@@ -11,6 +11,7 @@
 
 #include "cli/doctor_machine.h"
 #include "cli/doctor_measure.h"
+#include "sched/step_costs.h"
 
 namespace kvik::cli {
 
@@ -35,11 +36,19 @@ struct Advice {
     std::string remedy;
 };
 
+// What steps of a model cost here.
+struct StepReport {
+    std::string model;  // its file
+    uint32_t context = 0;
+    std::optional<StepCosts> costs;  // nothing: they were not to be measured, or could not
+};
+
 struct Diagnosis {
     Machine machine;
     Ceilings ceilings;
     Choices choices;
     ConfigFiles files;
+    std::optional<StepReport> steps;  // where a model was named
 };
 
 std::vector<Advice> advise(const Diagnosis& diagnosis);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/json.h"
 #include "cli/values.h"
 
 namespace kvik::cli {
@@ -70,6 +71,44 @@ TEST(Doctor, another_processor_than_x86_lacks_no_flags) {
     Diagnosis d = healthy();
     d.machine.flags.clear();
     EXPECT_EQ(findings(d), "");
+}
+
+// 1 ms a row, 4 more for each deeper line.
+StepReport steps(uint32_t context) {
+    StepReport report{.model = "m.gguf", .context = context, .costs = StepCosts()};
+    for (size_t d = 0; d < StepCosts::kDepths.size(); ++d)
+        for (size_t r = 0; r < StepCosts::kRows.size(); ++r)
+            report.costs->step_ms[d][r] = 4.0 * d + StepCosts::kRows[r];
+    report.costs->chunk_ms = {1, 10, 30};
+    return report;
+}
+
+TEST(Doctor, shows_what_a_step_costs_at_the_depths_there_are) {
+    Diagnosis d = healthy();
+    EXPECT_EQ(diagnosis_as_text(d, 80).find("depth"), std::string::npos);
+    d.steps = steps(4096);
+    const std::string text = diagnosis_as_text(d, 80);
+    EXPECT_NE(text.find("  rows              1      2      4      8     12     16\n"
+                        "  depth 0        1.00   2.00   4.00   8.00  12.00  16.00\n"
+                        "  depth 2048     5.00   6.00   8.00  12.00  16.00  20.00\n"
+                        "  prompt rows       1     16     64\n"
+                        "                 1.00  10.00  30.00\n"),
+              std::string::npos)
+        << text;
+    const Json json = Json::parse(diagnosis_as_json(d))["steps"];
+    EXPECT_EQ(json["depths"], Json({0, 2048}));
+    EXPECT_EQ(json["ms"][1][5], 20.0);
+    EXPECT_EQ(json["prompt_ms"], Json({1.0, 10.0, 30.0}));
+    d.steps = steps(8193);
+    EXPECT_NE(diagnosis_as_text(d, 80).find("depth 8192"), std::string::npos);
+}
+
+TEST(Doctor, says_when_a_step_was_not_measured) {
+    Diagnosis d = healthy();
+    EXPECT_TRUE(Json::parse(diagnosis_as_json(d))["steps"].is_null());
+    d.steps = StepReport{.model = "m.gguf", .context = 100, .costs = {}};
+    EXPECT_NE(diagnosis_as_text(d, 80).find("not measured"), std::string::npos);
+    EXPECT_TRUE(Json::parse(diagnosis_as_json(d))["steps"]["prompt_ms"].is_null());
 }
 
 TEST(Doctor, keeps_its_words_within_the_columns_there_are) {

@@ -59,6 +59,14 @@ void add_engine_flags(Flags& flags, EngineOptions& engine) {
                    return choose(engine.act, {{"int8", "int8"}, {"f32", "f32"}})(text);
                },
                .settable = Settable::anywhere});
+    flags.add({.name = "--calibrate",
+               .value = "WHEN",
+               .help = "measure what steps cost: on (default: in a pause, kept for later), "
+                       "fresh (at the start), off",
+               .set = choose(
+                   engine.calibrate,
+                   {{"on", Calibrate::on}, {"fresh", Calibrate::fresh}, {"off", Calibrate::off}}),
+               .settable = Settable::anywhere});
 }
 
 void add_cache_switch(Flags& flags, EngineOptions& engine) {

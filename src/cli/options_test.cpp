@@ -26,7 +26,7 @@ struct Options {
 TEST(Options, each_flag_lands_in_its_field) {
     Options o;
     ASSERT_TRUE(o.parse({"--ctx=100", "--threads=2", "--kv=f32", "--cache-ram=2G", "--block=64",
-                         "--ubatch=33", "--isa=avx2", "--act=f32", "--no-cache", "-n=5", "--stop=a",
+                         "--ubatch=33", "--isa=avx2", "--act=f32", "--calibrate=off", "--no-cache", "-n=5", "--stop=a",
                          "--stop=b", "--ignore-eos", "--temp=0", "--top-k=3", "--top-p=0.5",
                          "--min-p=0", "--seed=18446744073709551615", "--draft=none"}));
     EXPECT_EQ(o.engine.context, 100u);
@@ -37,6 +37,7 @@ TEST(Options, each_flag_lands_in_its_field) {
     EXPECT_EQ(o.engine.ubatch, 33u);
     EXPECT_EQ(o.engine.isa, "avx2");
     EXPECT_EQ(o.engine.act, "f32");
+    EXPECT_EQ(o.engine.calibrate, Calibrate::off);
     EXPECT_EQ(o.engine.cache, CachePolicy::off);
     EXPECT_EQ(o.answer.max_new_tokens, 5u);
     EXPECT_EQ(o.answer.stop, (std::vector<std::string>{"a", "b"}));

@@ -153,6 +153,7 @@ Result<int> run(const Call& call) {
         KVIK_TRY(text, read_prompt(options.prompt, interrupts));
     }
     options.engine.now = local_now();
+    options.engine.costs_folder = own_cache_folder(call.environment).value_or("");
     KVIK_TRY(const auto engine, open_engine(options.engine, interrupts,
                                             options.json ? ErrorFormat::json : ErrorFormat::text));
     if (engine->tokenizer() == nullptr && options.ids && !options.json)

@@ -72,6 +72,11 @@ std::optional<std::string> own_state_folder(const Environment& environment) {
     return folder ? std::optional(*folder + "/kvik") : std::nullopt;
 }
 
+std::optional<std::string> own_cache_folder(const Environment& environment) {
+    const auto folder = base_folder(environment, "XDG_CACHE_HOME", "/.cache");
+    return folder ? std::optional(*folder + "/kvik") : std::nullopt;
+}
+
 Result<Settings> read_settings(const ConfigChoice& choice, const Environment& environment) {
     if (choice.none) {
         if (choice.file && choice.file != environment("KVIK_CONFIG"))

@@ -50,6 +50,8 @@ struct ConfigChoice {
 std::optional<std::string> own_config_file(const Environment& environment);
 // Where what the program remembers goes: $XDG_STATE_HOME/kvik, else ~/.local/state/kvik.
 std::optional<std::string> own_state_folder(const Environment& environment);
+// Where what can be found out again goes: $XDG_CACHE_HOME/kvik, else ~/.cache/kvik.
+std::optional<std::string> own_cache_folder(const Environment& environment);
 
 Result<Settings> read_settings(const ConfigChoice& choice, const Environment& environment);
 Result<void> check_settings(const Settings& settings, std::span<const VerbKeys> verbs);

@@ -58,6 +58,8 @@ TEST(Settings, the_file_is_looked_for_where_the_user_s_configuration_lies) {
               "/h/.config/kvik/config.toml");
     EXPECT_EQ(own_config_file(environment({})), std::nullopt);
     EXPECT_EQ(own_state_folder(environment({{"HOME", "/h"}})), "/h/.local/state/kvik");
+    EXPECT_EQ(own_cache_folder(environment({{"HOME", "/h"}})), "/h/.cache/kvik");
+    EXPECT_EQ(own_cache_folder(environment({{"XDG_CACHE_HOME", "/x"}})), "/x/kvik");
 }
 
 TEST(Settings, a_file_that_was_asked_for_must_be_there_the_user_s_own_need_not) {

@@ -13,7 +13,8 @@ class WithHome(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.home = pathlib.Path(folder.name)
-        self.env = {"HOME": folder.name, "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": ""}
+        self.env = {"HOME": folder.name, "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": "",
+                    "XDG_CACHE_HOME": ""}
 
     def write(self, text, name=".config/kvik/config.toml"):
         path = self.home / name
@@ -73,7 +74,8 @@ class Settings(WithHome):
 
     def test_help_names_the_variable_of_each_flag_that_has_one(self):
         text = kvik("run", "--help")
-        for name in ("KVIK_CTX", "KVIK_TEMP", "KVIK_TOP_K", "KVIK_SEED", "KVIK_N", "KVIK_CONFIG"):
+        for name in ("KVIK_CTX", "KVIK_TEMP", "KVIK_TOP_K", "KVIK_SEED", "KVIK_N", "KVIK_CALIBRATE",
+                     "KVIK_CONFIG"):
             self.assertIn(f"[{name}]", text)
 
     def test_a_home_that_cannot_be_written_or_is_not_there_is_no_matter(self):
@@ -81,6 +83,31 @@ class Settings(WithHome):
         self.assertEqual(self.used()["context"], 8192)
         self.env["HOME"] = ""
         self.assertEqual(self.used()["context"], 8192)
+
+
+class StepCosts(WithHome):
+    """Whatever is known of what steps cost: an answer has the same bits, and takes no harm."""
+
+    def answer(self, calibrate):
+        return kvik_json("run", MODEL, "--raw", "--ids", "504,3575,282,4649,314", "-n", 8, "--temp", 0,
+                         "--logits-hash", "--calibrate", calibrate, env=self.env)["logits_sha256"]
+
+    def test_bits_are_the_same_known_or_not(self):
+        first = self.answer("off")
+        self.assertEqual(self.answer("fresh"), first)
+        self.assertEqual(self.answer("on"), first)
+
+    def test_a_damaged_file_or_a_folder_that_cannot_be_written_is_no_matter(self):
+        first = self.answer("fresh")
+        (kept,) = (self.home / ".cache/kvik").iterdir()
+        kept.write_bytes(b"\0" * 5000)
+        self.assertEqual(self.answer("on"), first)
+        self.env["XDG_CACHE_HOME"] = "/proc/self"
+        self.assertEqual(self.answer("fresh"), first)
+
+    def test_one_answer_does_not_measure(self):
+        self.answer("on")
+        self.assertFalse((self.home / ".cache").exists())
 
 
 class Doctor(WithHome):
@@ -120,6 +147,24 @@ class Doctor(WithHome):
         got = json.loads(self.doctor("--json", KVIK_THREAD="1", KVIK_CTX="64"))
         self.assertEqual(got["files"]["variables"], ["KVIK_CTX=64"])
         self.assertIn("KVIK_THREADS?", got["warnings"][0]["finding"])
+
+    def test_shows_and_keeps_what_a_step_of_a_model_costs(self):
+        got = json.loads(self.doctor(MODEL, "--json"))["steps"]
+        self.assertEqual(got["rows"], [1, 2, 4, 8, 12, 16])
+        self.assertEqual(got["depths"][:2], [0, 2048])
+        for shallow, deep in zip(*got["ms"][:2]):
+            self.assertTrue(0 < shallow <= deep)
+        kept = list((self.home / ".cache/kvik").iterdir())
+        self.assertEqual(len(kept), 1)
+        self.assertTrue(kept[0].name.startswith("step-costs-"))
+        self.assertIn("depth 2048", self.doctor(MODEL))
+        self.assertEqual(list((self.home / ".cache/kvik").iterdir()), kept)
+
+    def test_measures_no_step_when_that_is_off(self):
+        self.assertIsNone(json.loads(self.doctor("--json"))["steps"])
+        got = json.loads(self.doctor(MODEL, "--json", KVIK_CALIBRATE="off"))["steps"]
+        self.assertIsNone(got["prompt_ms"])
+        self.assertFalse((self.home / ".cache").exists())
 
     def test_is_done_soon(self):
         start = time.monotonic()
