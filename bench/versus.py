@@ -31,6 +31,7 @@ import re
 import statistics
 import subprocess
 import sys
+import textwrap
 
 import peers
 from peers import Test
@@ -183,7 +184,7 @@ def plot(path, title, tests, rows):
     axes.axvline(1, color="black", linewidth=0.8)
     axes.invert_yaxis()
     axes.set_xlabel("tokens/s of kvik over those of the peer: median, least and most of the rounds")
-    axes.set_title(title, fontsize=9)
+    figure.suptitle(textwrap.fill(title, 95), fontsize=9)
     figure.savefig(path, dpi=150)
 
 
