@@ -3,7 +3,7 @@
 //
 // Shape   maxima, masses, tempered : [n_logit_tiles(vocab_size)] f32; the last tile may be short.
 // Owner   whoever asks; an empty span is not asked for. Masses need the maxima.
-// Invariant a tile's numbers depend on its own logits alone (kernels/SPEC.md, R10), whoever notes
+// Invariant a tile's numbers depend on its own logits alone (kernels/SPEC.md, R11), whoever notes
 //         them: a model in the pass over its head, or sampling from a row that was kept.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Tiles of logits over the vocabulary `Simd` (R10 of SPEC.md): the maximum of each 16, and what they
+// Tiles of logits over the vocabulary `Simd` (R11 of SPEC.md): the maximum of each 16, and what they
 // weigh beside it. Four tiles go together, so that what is left of each ends in a lane of its own.
 
 namespace kvik {

@@ -1,4 +1,4 @@
-// The scalar reference of what is noted of tiles of logits (R10 of SPEC.md); entries of
+// The scalar reference of what is noted of tiles of logits (R11 of SPEC.md); entries of
 // kScalarKernels.
 #pragma once
 
