@@ -49,12 +49,12 @@ template <class W, class Source, int R, int N, int kPart, int j>
     using Dot = Simd::Dot<W::kBits>;
     if constexpr (j < W::kVectors) {
         Simd::I w[R];
-#pragma GCC unroll 2
+#pragma GCC unroll 4
         for (int r = 0; r < R; ++r) w[r] = sources[r].template vector<kPart, j>(block);
 #pragma GCC unroll 16
         for (int c = 0; c < N; ++c) {
             const Simd::I x = Dot::broadcast(q + 256 * c + 4 * (kPart * W::kVectors + j));
-#pragma GCC unroll 2
+#pragma GCC unroll 4
             for (int r = 0; r < R; ++r) Dot::step(sum[r][c], j, w[r], x);
         }
         super_steps<W, Source, R, N, kPart, j + 1>(sources, block, q, sum);
@@ -69,13 +69,13 @@ template <class W, class Source, int R, int N, int kPart>
         using Dot = Simd::Dot<W::kBits>;
         const auto nsum = [nsum16](int c) { return W::kZeroShift ? nsum16[16 * c + kPart] : 0; };
         typename Dot::Sum sum[R][N];
-#pragma GCC unroll 2
+#pragma GCC unroll 4
         for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 16
             for (int c = 0; c < N; ++c) sum[r][c] = Dot::begin(nsum(c), W::kZeroShift);
         }
         super_steps<W, Source, R, N, kPart, 0>(sources, block, q, sum);
-#pragma GCC unroll 2
+#pragma GCC unroll 4
         for (int r = 0; r < R; ++r) {
             const Simd::F scale = sources[r].scale(W::kParts * block + kPart);
 #pragma GCC unroll 16
@@ -114,39 +114,38 @@ void weigh_mins(const Source& source, const int16_t* nsum32, const int32_t* nsum
 template <class W, class Source, int R, int N>
 void super_cols(const uint8_t* const* tiles, uint32_t n_groups, SuperPanel panel, uint32_t c0,
                 const TileOut* outs, Ahead& ahead) {
-    for (int half = 0; half < kHalves; ++half) {
-        const auto acc = [outs, half](int r, int c) {
-            return outs[r].out + c * outs[r].ld + Simd::kLanes * half;
-        };
-        for (uint32_t g = 0; g < n_groups; ++g) {
-            const uint64_t first = static_cast<uint64_t>(g) * panel.stride + c0;
-            Source sources[R];
-            Simd::F f[R][N];
-#pragma GCC unroll 2
-            for (int r = 0; r < R; ++r) {
-                sources[r] = Source(tiles[r] + g * Source::step(), half);
-                if constexpr (W::kMins != 0) {
-                    weigh_mins<W, Source, N>(sources[r], panel.nsum32 + first * 8,
-                                             panel.nsum16 + first * 16, f[r]);
-                } else {
+    constexpr int kRows = R * kHalves;  // registers of rows, which meet a broadcast together
+    const auto acc = [outs](int r, int c) {
+        const TileOut& out = outs[r / kHalves];
+        return out.out + c * out.ld + first_lane(r);
+    };
+    for (uint32_t g = 0; g < n_groups; ++g) {
+        const uint64_t first = static_cast<uint64_t>(g) * panel.stride + c0;
+        Source sources[kRows];
+        Simd::F f[kRows][N];
+#pragma GCC unroll 4
+        for (int r = 0; r < kRows; ++r) {
+            sources[r] = Source(tiles[r / kHalves] + g * Source::step(), r % kHalves);
+            if constexpr (W::kMins != 0) {
+                weigh_mins<W, Source, N>(sources[r], panel.nsum32 + first * 8,
+                                         panel.nsum16 + first * 16, f[r]);
+            } else {
 #pragma GCC unroll 16
-                    for (int c = 0; c < N; ++c) f[r][c] = Simd::zero();
-                }
+                for (int c = 0; c < N; ++c) f[r][c] = Simd::zero();
             }
-            for (int block = 0; block < 4; ++block) {
-                fetch_ahead(ahead);
-                super_parts<W, Source, R, N, 0>(sources, block,
+        }
+        for (int block = 0; block < 4; ++block) {
+            fetch_ahead(ahead);
+            super_parts<W, Source, kRows, N, 0>(sources, block,
                                                 panel.q + first * kSuperGroup + 64 * block,
                                                 panel.nsum16 + first * 16 + 4 * block, f);
-            }
-#pragma GCC unroll 2
-            for (int r = 0; r < R; ++r) {
+        }
+#pragma GCC unroll 4
+        for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 16
-                for (int c = 0; c < N; ++c)
-                    Simd::store(acc(r, c),
-                                Simd::fma(f[r][c], Simd::set(panel.d[first + c]),
-                                          g == 0 ? Simd::zero() : Simd::load(acc(r, c))));
-            }
+            for (int c = 0; c < N; ++c)
+                Simd::store(acc(r, c), Simd::fma(f[r][c], Simd::set(panel.d[first + c]),
+                                                 g == 0 ? Simd::zero() : Simd::load(acc(r, c))));
         }
     }
 }

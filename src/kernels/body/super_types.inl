@@ -94,7 +94,7 @@ struct Q3_K : SignedScales<1536> {
 
 struct Q4_K : ScalesAndMins<2048> {
     static constexpr uint32_t kBytes = 2368, kPairUpTo = 6;
-    static constexpr WeightBits kBits = WeightBits::five;
+    static constexpr WeightBits kBits = WeightBits::four;
     static constexpr unsigned kZeroShift = 0;
     template <int kPart, int j>
     [[gnu::always_inline]] static Simd::I vector(const uint8_t* group, int block, int half) {

@@ -13,7 +13,7 @@ struct Simd : Avx2 {
     static constexpr int kUnpackedCols = 4;
     static constexpr bool kOneDot = false;  // Dot is the same for every width
     static constexpr int kFloatCols = 6;
-    static constexpr int kSuperCols = 3;  // three accumulators a column
+    static constexpr int kSuperCols = 4;
     static constexpr bool kUnpackSuper = true;
 
     // Dot products of 4 bytes a lane with 4 activations broadcast. maddubs saturates at 16 bits:
