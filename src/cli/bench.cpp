@@ -182,6 +182,8 @@ Result<int> bench(const Call& call) {
     EngineOptions& engine = options.engine;
     if (engine.n_threads == 0) engine.n_threads = usable_cores();
     engine.max_sequences = std::max(engine.max_sequences, plan.most_streams());
+    // What lies between two runs is no pause to measure steps in.
+    if (engine.calibrate == Calibrate::on) engine.calibrate = Calibrate::off;
 
     KVIK_TRY(const KernelTable* kernels, select_kernels(engine.isa));
     const Act act = engine.act == "f32" ? Act::f32 : Act::int8;

@@ -132,7 +132,8 @@ Flags bench_flags(BenchOptions& options) {
         "x1: of rows the time over that of one row, of streams the tokens/s over those of one\n"
         "stream, of pp and tg at several depths the time over that at the least depth.\n"
         "% of: the time that the ceiling which binds would take, reading weights and KV (read) or\n"
-        "multiplying (int8, f32), over the time that it took. Memory is measured around each run.");
+        "multiplying (int8, f32), over the time that it took. Memory is measured around each run.\n"
+        "--calibrate on is off here; fresh calibrates before the tests.");
     return flags;
 }
 
