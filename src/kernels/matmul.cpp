@@ -65,7 +65,9 @@ PairProduct::Side PairProduct::side(Act act, const PackedMatrix& matrix) const {
     const bool many = x_.n_panels() > kDirectPanels;
     Path path = Path::tile;
     if (form.floats)
-        path = kernels.matmul_floats ? Path::floats : Path::decoded;
+        path = kernels.matmul_floats                              ? Path::floats
+               : kernels.decoded_pair && x_.n_rows() <= kPairCols ? Path::few_decoded
+                                                                  : Path::decoded;
     else if (form.super)
         path = many && kernels.super_unpack ? Path::super_unpacked : Path::super_tile;
     else if (many && !kernels.matmul_pair)
@@ -76,7 +78,7 @@ PairProduct::Side PairProduct::side(Act act, const PackedMatrix& matrix) const {
 void PairProduct::choose() {
     if (a_.matrix->type != b_.matrix->type || a_.path != b_.path) return;
     const bool few = x_.n_rows() <= kSingleRows;
-    together_ = a_.path == Path::unpacked ||
+    together_ = a_.path == Path::unpacked || a_.path == Path::few_decoded ||
                 (a_.path == Path::tile && a_.kernels->matmul_pair && !few) ||
                 (a_.path == Path::super_tile && a_.kernels->super_pair && !few);
     const uint64_t lines = 2 * ((a_.tile_bytes + 63) / 64);
@@ -123,6 +125,11 @@ void PairProduct::run(Ready& ready, uint32_t panel, TileOut a, TileOut b) const 
                                     x_.panel_cols(panel), a, b, ready.ahead);
             return;
         }
+        if (a_.path == Path::few_decoded) {
+            a_.kernels->decoded_pair(ready.a, ready.b, a_.n_groups, x_.float_panel(panel),
+                                     x_.panel_cols(panel), a, b, ready.ahead);
+            return;
+        }
         if (a_.path == Path::super_tile) {
             a_.kernels->super_pair(ready.a, ready.b, a_.n_groups, x_.super_panel(panel),
                                    x_.panel_cols(panel), a, b, ready.ahead);
@@ -156,6 +163,11 @@ void PairProduct::run_one(const Side& side, const uint8_t* tile, uint32_t index,
             return kernels_.super_matmul_unpacked(side.matrix->type,
                                                   scratch_.unpacked_super + index * side.n_groups,
                                                   side.n_groups, x_.super_panel(panel), 0, n, out);
+        case Path::few_decoded: {
+            Ahead nothing = {};
+            return kernels.decoded_pair(tile, nullptr, side.n_groups, x_.float_panel(panel), n, out,
+                                        out, nothing);
+        }
         case Path::decoded:
             return kernels_.matmul_f32(scratch_.decoded + uint64_t{index} * x_.k() * kTileRows,
                                        x_.k(), x_.float_panel(panel), n, n, out);

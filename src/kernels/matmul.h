@@ -73,7 +73,15 @@ class PairProduct {
 
   private:
     // How a matrix meets the rows.
-    enum class Path : uint8_t { tile, super_tile, floats, unpacked, super_unpacked, decoded };
+    enum class Path : uint8_t {
+        tile,
+        super_tile,
+        floats,
+        unpacked,
+        super_unpacked,
+        decoded,
+        few_decoded
+    };
     struct Side {
         const PackedMatrix* matrix;
         const TileKernels* kernels;

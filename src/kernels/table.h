@@ -115,6 +115,10 @@ struct TileKernels {
                         uint32_t n, TileOut out_a, TileOut out_b, Ahead& ahead) = nullptr;
     void (*super_pair)(const uint8_t* a, const uint8_t* b, uint32_t n_groups, SuperPanel panel,
                        uint32_t n, TileOut out_a, TileOut out_b, Ahead& ahead) = nullptr;
+    // R3: quantised weights times f32 columns x[i * n + c], n <= kPairCols; b may be null. Null where
+    // decoding a whole tile first is as fast.
+    void (*decoded_pair)(const uint8_t* a, const uint8_t* b, uint32_t n_groups, const float* x,
+                         uint32_t n, TileOut out_a, TileOut out_b, Ahead& ahead) = nullptr;
 };
 
 // One chunk of attention (R5) for query rows that share a kv head. All ranges are within the chunk.
@@ -175,7 +179,7 @@ struct KernelTable {
     // is skipped. o and into_o: [head_dim].
     void (*merge_state)(float m, float l, const float* o, uint32_t head_dim, float* into_m,
                         float* into_l, float* into_o);
-    // R10: n logits -> a number for each 16, the last ones perhaps fewer: the maximum, and the sum
+    // R11: n logits -> a number for each 16, the last ones perhaps fewer: the maximum, and the sum
     // of exp((x - maximum) * inverse_temperature).
     void (*tile_maxima)(const float* x, uint32_t n, float* maxima);
     void (*tile_masses)(const float* x, uint32_t n, const float* maxima, float inverse_temperature,

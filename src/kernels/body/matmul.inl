@@ -180,7 +180,10 @@ void decode(const uint8_t* tile, uint32_t n_groups, float* out) {
 template <class W>
 constexpr TileKernels kernels_of() {
     TileKernels kernels = {matmul<W>, unpack<W>, decode<W>, nullptr, nullptr, nullptr};
-    if constexpr (Simd::kUnpackedRows == 2) kernels.matmul_pair = matmul_pair<W>;
+    if constexpr (Simd::kUnpackedRows == 2) {
+        kernels.matmul_pair = matmul_pair<W>;
+        kernels.decoded_pair = decoded_pair<W, kGroup, decode<W>>;
+    }
     return kernels;
 }
 

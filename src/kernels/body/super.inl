@@ -313,7 +313,10 @@ template <class W>
 constexpr TileKernels super_kernels_of() {
     TileKernels kernels = {nullptr, nullptr, super_decode<W>, super_matmul<W>, nullptr, nullptr};
     if constexpr (Simd::kUnpackSuper) kernels.super_unpack = super_unpack<W>;
-    if constexpr (Simd::kUnpackedRows == 2) kernels.super_pair = super_pair<W>;
+    if constexpr (Simd::kUnpackedRows == 2) {
+        kernels.super_pair = super_pair<W>;
+        kernels.decoded_pair = decoded_pair<W, kSuperGroup, super_decode<W>>;
+    }
     return kernels;
 }
 
