@@ -65,9 +65,9 @@ PairProduct::Side PairProduct::side(Act act, const PackedMatrix& matrix) const {
     const bool many = x_.n_panels() > kDirectPanels;
     Path path = Path::tile;
     if (form.floats)
-        path = kernels.matmul_floats                              ? Path::floats
-               : kernels.decoded_pair && x_.n_rows() <= kPairCols ? Path::few_decoded
-                                                                  : Path::decoded;
+        path = kernels.matmul_floats                               ? Path::floats
+               : kernels.decoded_pair && x_.n_rows() <= kPanelCols ? Path::few_decoded
+                                                                   : Path::decoded;
     else if (form.super)
         path = many && kernels.super_unpack ? Path::super_unpacked : Path::super_tile;
     else if (many && !kernels.matmul_pair)

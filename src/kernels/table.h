@@ -115,8 +115,8 @@ struct TileKernels {
                         uint32_t n, TileOut out_a, TileOut out_b, Ahead& ahead) = nullptr;
     void (*super_pair)(const uint8_t* a, const uint8_t* b, uint32_t n_groups, SuperPanel panel,
                        uint32_t n, TileOut out_a, TileOut out_b, Ahead& ahead) = nullptr;
-    // R3: quantised weights times f32 columns x[i * n + c], n <= kPairCols; b may be null. Null where
-    // decoding a whole tile first is as fast.
+    // R3: quantised weights times f32 columns x[i * n + c], n <= kPanelCols; b may be null. Null
+    // where decoding a whole tile first is as fast.
     void (*decoded_pair)(const uint8_t* a, const uint8_t* b, uint32_t n_groups, const float* x,
                          uint32_t n, TileOut out_a, TileOut out_b, Ahead& ahead) = nullptr;
 };

@@ -129,9 +129,9 @@ void decoded_pair(const uint8_t* a, const uint8_t* b, uint32_t n_groups, const f
     const uint8_t* const tiles[] = {a, b};
     const TileOut outs[] = {out_a, out_b};
     if (b)
-        decoded_some<W, kSize, kDecode, 2, kPairCols>(tiles, n_groups, x, n, outs, ahead);
+        decoded_some<W, kSize, kDecode, 2, kPanelCols>(tiles, n_groups, x, n, outs, ahead);
     else
-        decoded_some<W, kSize, kDecode, 1, kPairCols>(tiles, n_groups, x, n, outs, ahead);
+        decoded_some<W, kSize, kDecode, 1, kPanelCols>(tiles, n_groups, x, n, outs, ahead);
 }
 
 }  // namespace
