@@ -39,10 +39,8 @@ inline std::vector<float> random_floats(Rng& rng, size_t n, float scale = 1.0f) 
     return x;
 }
 
-// Rows of a quantised or float matrix as they lie in a file: any bits, but finite scales.
-inline std::vector<uint8_t> random_rows(Rng& rng, DType dtype, uint32_t n_rows, uint32_t n_cols) {
-    std::vector<uint8_t> bytes(n_rows * dtype_bytes(dtype, n_cols));
-    for (uint8_t& b : bytes) b = static_cast<uint8_t>(rng());
+// Puts finite scales into rows of a quantised or float matrix as they lie in a file.
+inline void put_scales(Rng& rng, DType dtype, std::vector<uint8_t>& bytes) {
     const DTypeInfo& info = dtype_info(dtype);
     const auto put_half = [&](uint8_t* p, float scale) {
         const uint16_t h = float_to_half(normal(rng, scale));
@@ -74,6 +72,21 @@ inline std::vector<uint8_t> random_rows(Rng& rng, DType dtype, uint32_t n_rows, 
             dtype == DType::q5_k)
             put_half(&bytes[at + 2], 0.05f);
     }
+}
+
+// Any bits, but finite scales.
+inline std::vector<uint8_t> random_rows(Rng& rng, DType dtype, uint32_t n_rows, uint32_t n_cols) {
+    std::vector<uint8_t> bytes(n_rows * dtype_bytes(dtype, n_cols));
+    for (uint8_t& b : bytes) b = static_cast<uint8_t>(rng());
+    put_scales(rng, dtype, bytes);
+    return bytes;
+}
+
+// The same byte all over, but for the scales.
+inline std::vector<uint8_t> filled_rows(Rng& rng, DType dtype, uint32_t n_rows, uint32_t n_cols,
+                                        uint8_t fill) {
+    std::vector<uint8_t> bytes(n_rows * dtype_bytes(dtype, n_cols), fill);
+    put_scales(rng, dtype, bytes);
     return bytes;
 }
 

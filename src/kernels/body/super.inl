@@ -198,7 +198,7 @@ void super_pair(const uint8_t* a, const uint8_t* b, uint32_t n_groups, SuperPane
     super_all<W, FromTile<W>, 2, kPairCols>(tiles, n_groups, panel, 0, n, outs, ahead);
 }
 
-// Q5_K unpacks to what Q4_K does. S is Simd: only who unpacks compiles this.
+// S is Simd: only who unpacks compiles this.
 template <class S>
 void super_matmul_unpacked(TileType type, const UnpackedSuperGroup* tile, uint32_t n_groups,
                            SuperPanel panel, uint32_t c0, uint32_t n, TileOut out) {
@@ -210,8 +210,9 @@ void super_matmul_unpacked(TileType type, const UnpackedSuperGroup* tile, uint32
     };
     if (type == TileType::q2_k) return run(Q2_K{});
     if (type == TileType::q3_k) return run(Q3_K{});
-    if (type == TileType::q6_k) return run(Q6_K{});
-    run(Q4_K{});
+    if (type == TileType::q4_k) return run(Q4_K{});
+    if (type == TileType::q5_k) return run(Q5_K{});
+    run(Q6_K{});
 }
 
 template <class S>
