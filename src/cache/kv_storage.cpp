@@ -24,7 +24,7 @@ Result<KvStorage> KvStorage::open(const KvSpec& spec, uint32_t n_blocks) {
     return KvStorage(std::move(arena), spec, n_blocks);
 }
 
-// K goes by whole tiles of 16 tokens. Lanes of the last tile past n_tokens are copied too, whatever
+// Whole tiles of 16 tokens go. Lanes of the last tile past n_tokens are copied too, whatever
 // they hold: in the copy, as in the original, no reader looks past a sequence's tokens, and their
 // owner writes them before it counts them in. One contiguous copy beats a strided one.
 void KvStorage::copy_rows(const RowCopy& copy) {
@@ -32,9 +32,9 @@ void KvStorage::copy_rows(const RowCopy& copy) {
                    static_cast<uint32_t>(copy.to) < n_blocks_ && copy.from != copy.to,
                "rows are copied between two blocks of this storage");
     KVIK_CHECK(copy.n_tokens <= spec_.block_tokens, "a block has no more than its tokens");
-    const uint64_t row_bytes = spec_.head_dim * spec_.element_bytes();
-    const uint64_t k_bytes = round_up(copy.n_tokens, kKTileTokens) * row_bytes;
-    const uint64_t v_bytes = copy.n_tokens * row_bytes;
+    const uint64_t n_tiles = round_up(copy.n_tokens, kKTileTokens) / kKTileTokens;
+    const uint64_t k_bytes = n_tiles * spec_.k_tile_bytes();
+    const uint64_t v_bytes = n_tiles * spec_.v_tile_bytes();
     const KvView kv = view();
     for (uint32_t layer = 0; layer < spec_.n_layers; ++layer)
         for (uint32_t head = 0; head < spec_.n_kv_heads; ++head) {

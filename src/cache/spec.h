@@ -1,7 +1,8 @@
 // KvSpec: what a model must remember per token, in the cache's words. The cache sizes its blocks
 // from it and never learns what a model is.
 //
-// Shape   a block holds `block_tokens` positions of every layer; see view.h for the layout.
+// Shape   a block holds `block_tokens` positions of every layer in tiles of 16 tokens; see view.h
+//         for the layout. q8 keeps scales behind the bytes of each tile (R11 of kernels/SPEC.md).
 // Source  PagedAttention: Kwon et al. 2023, arXiv 2309.06180, section 4.
 #pragma once
 
@@ -11,7 +12,11 @@ namespace kvik {
 
 enum class BlockId : uint32_t {};
 
-enum class KvType : uint8_t { f16, f32 };
+enum class KvType : uint8_t { f16, f32, q8 };
+
+inline constexpr uint32_t kKTileTokens = 16;
+inline constexpr uint32_t kKGroupDims =
+    32;  // of K that share a scale in q8, in each token and head
 
 struct KvSpec {
     uint32_t n_layers = 0;
@@ -20,9 +25,23 @@ struct KvSpec {
     uint32_t block_tokens = 32;  // a multiple of 16
     KvType type = KvType::f16;
 
-    uint64_t element_bytes() const { return type == KvType::f16 ? 2 : 4; }
+    uint64_t element_bytes() const { return type == KvType::f16 ? 2 : type == KvType::f32 ? 4 : 1; }
+    // Scales of a token and head.
+    uint64_t k_scales() const {
+        return type == KvType::q8 ? (head_dim + kKGroupDims - 1) / kKGroupDims : 0;
+    }
+    uint64_t v_scales() const { return type == KvType::q8 ? 1 : 0; }
+    uint64_t k_tile_bytes() const {
+        return kKTileTokens * (head_dim * element_bytes() + k_scales() * sizeof(float));
+    }
+    uint64_t v_tile_bytes() const {
+        return kKTileTokens * (head_dim * element_bytes() + v_scales() * sizeof(float));
+    }
     // K and V of one head in one layer of one block.
-    uint64_t head_bytes() const { return 2ull * block_tokens * head_dim * element_bytes(); }
+    uint64_t k_bytes() const { return block_tokens / kKTileTokens * k_tile_bytes(); }
+    uint64_t head_bytes() const {
+        return block_tokens / kKTileTokens * (k_tile_bytes() + v_tile_bytes());
+    }
     uint64_t layer_bytes() const { return head_bytes() * n_kv_heads; }
     uint64_t block_bytes() const { return layer_bytes() * n_layers; }
     uint64_t bytes_per_token() const { return block_bytes() / block_tokens; }

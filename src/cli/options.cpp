@@ -21,17 +21,12 @@ void add_engine_flags(Flags& flags, EngineOptions& engine) {
                .help = "threads (default: the cores of the CPU quota)",
                .set = into(engine.n_threads, {1, 1024}),
                .settable = Settable::anywhere});
-    flags.add(
-        {.name = "--kv",
-         .value = "TYPE",
-         .help = "type of the KV cache: f16 (default) or f32",
-         .set = [&engine](std::string_view text) -> Result<void> {
-             if (text == "q8")
-                 return fail(ErrorKind::unsupported,
-                             "q8 is not available in this version: f16 or f32");
-             return choose(engine.kv_type, {{"f16", KvType::f16}, {"f32", KvType::f32}})(text);
-         },
-         .settable = Settable::anywhere});
+    flags.add({.name = "--kv",
+               .value = "TYPE",
+               .help = "type of the KV cache: f16 (default), f32, or q8 (8 bits, half the memory)",
+               .set = choose(engine.kv_type,
+                             {{"f16", KvType::f16}, {"f32", KvType::f32}, {"q8", KvType::q8}}),
+               .settable = Settable::anywhere});
     flags.add({.name = "--cache-ram",
                .value = "SIZE",
                .help = "memory of all KV, such as 512M (default: 1G)",

@@ -13,7 +13,7 @@ static constexpr uint64_t kLogitsBytes = 32ull << 20;
 static constexpr uint32_t kLogitsRows = 64;
 
 std::string_view kv_type_name(KvType type) {
-    return type == KvType::f16 ? "f16" : "f32";
+    return type == KvType::f16 ? "f16" : type == KvType::f32 ? "f32" : "q8";
 }
 
 static tl::unexpected<Error> out_of_range(std::string_view flag, uint64_t value, uint64_t least,

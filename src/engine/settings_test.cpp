@@ -82,11 +82,12 @@ TEST(Settings, logits_rows_fit_their_bytes_and_every_sequence_has_one) {
 TEST(Settings, whatever_kv_depends_on_makes_another_namespace) {
     const NamespaceKey plain = settle(small(), spec_of(1000))->ns;
     EXPECT_EQ(settle(small(), spec_of(1000))->ns, plain);
-    EngineOptions f32 = small(), act = small(), block = small();
+    EngineOptions f32 = small(), q8 = small(), act = small(), block = small();
     f32.kv_type = KvType::f32;
+    q8.kv_type = KvType::q8;
     act.act = "f32";
     block.block_tokens = 16;
-    for (const EngineOptions& options : {f32, act, block}) {
+    for (const EngineOptions& options : {f32, q8, act, block}) {
         EXPECT_NE(settle(options, spec_of(1000))->ns, plain);
     }
     ModelSpec other = spec_of(1000);

@@ -19,6 +19,7 @@ inline constexpr uint32_t kGroup = 32;         // elements of a quantisation gro
 inline constexpr uint32_t kSuperGroup = 256;   // of the K types
 inline constexpr uint32_t kChunkTokens = 256;  // attention works in chunks of this many positions
 inline constexpr uint32_t kMaxHeadDim = 256;
+inline constexpr uint32_t kMaxQueryGroups = kMaxHeadDim / kGroup;
 inline constexpr uint32_t kMaxQueries = 12;  // query rows that go through attention together
 inline constexpr uint32_t kAheadTiles = 4;   // tiles of K and V whose reading starts early
 
@@ -121,12 +122,19 @@ struct TileKernels {
                          uint32_t n, TileOut out_a, TileOut out_b, Ahead& ahead) = nullptr;
 };
 
+// Queries of q8 KV (R11): bytes, and for each group of 32 dims a scale and -(sum of the bytes).
+struct QuantQueries {
+    const int8_t* q;      // [n_queries][kMaxHeadDim]
+    const float* d;       // [n_queries][kMaxQueryGroups]
+    const int32_t* nsum;  // [n_queries][kMaxQueryGroups]
+};
+
 // One chunk of attention (R5) for query rows that share a kv head. All ranges are within the chunk.
 struct AttentionChunk {
     uint32_t n_queries;          // 1 .. kMaxQueries
     uint32_t head_dim;           // a multiple of 16, at most kMaxHeadDim
     const float* q;              // [n_queries][kMaxHeadDim]
-    const void* const* k_tiles;  // [16] tiles of 16 positions: [head_dim][16]
+    const void* const* k_tiles;  // [16] tiles of 16 positions, as in cache/view.h: [head_dim][16]
     const void* const* v_tiles;  // [16] rows of 16 positions: [16][head_dim]
     const uint32_t* begin;       // [n_queries] first visible position
     const uint32_t* end;         // [n_queries] one past the last; begin == end: nothing visible
@@ -137,6 +145,7 @@ struct AttentionChunk {
     float* l;                             // [n_queries]
     float* o;                             // [n_queries][kMaxHeadDim]
     const void* const* next_k = nullptr;  // [kAheadTiles] tiles of K that are read after this chunk
+    QuantQueries quant = {};              // of q8 KV, which does not look at q
 };
 
 struct KernelTable {
@@ -175,6 +184,9 @@ struct KernelTable {
     void (*to_half)(const float* x, uint32_t n, uint16_t* out);
     void (*attend_f16)(const AttentionChunk& chunk);
     void (*attend_f32)(const AttentionChunk& chunk);
+    void (*attend_q8)(const AttentionChunk& chunk);
+    // R11: n values, a multiple of 16, as one group of R2. Returns 0 if one is NaN or infinite.
+    int (*quantize_group)(const float* x, uint32_t n, int8_t* q, float* d);
     // R5's merge of a later state of one row into an earlier one; an empty later state (m = -inf)
     // is skipped. o and into_o: [head_dim].
     void (*merge_state)(float m, float l, const float* o, uint32_t head_dim, float* into_m,

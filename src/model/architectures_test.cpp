@@ -223,15 +223,21 @@ TEST_P(Architectures, compute_their_papers_formulas) {
 }
 
 // Chunks that straddle the window, the block and the attention's own chunk.
-TEST_P(Architectures, give_the_same_bits_in_any_chunks_threads_and_blocks) {
-    const std::vector<TokenId> tokens = random_tokens(300, model.vocab_size, 5);
+void expect_same_bits_in_any_chunks_threads_and_blocks(const std::string& path, uint32_t vocab_size,
+                                                       KvType kv,
+                                                       std::initializer_list<uint32_t> chunks) {
+    const std::vector<TokenId> tokens = random_tokens(300, vocab_size, 5);
+    const auto all = [&](RigOptions options, const std::vector<TokenId>& some, uint32_t chunk) {
+        options.kv = kv;
+        return Rig(path, options).all(some, chunk);
+    };
     const std::vector<float> want = all({}, tokens, 300);
     const auto expect_same = [&](const RigOptions& options, uint32_t chunk) {
         const std::vector<float> got = all(options, tokens, chunk);
         ASSERT_EQ(got.size(), want.size());
         EXPECT_EQ(0, std::memcmp(got.data(), want.data(), 4 * got.size())) << "chunk " << chunk;
     };
-    for (const uint32_t chunk : {1u, 13u, 39u, 40u, 41u, 257u}) expect_same({}, chunk);
+    for (const uint32_t chunk : chunks) expect_same({}, chunk);
     for (const uint32_t n_threads : {2u, 3u}) {
         RigOptions options;
         options.n_threads = n_threads;
@@ -245,6 +251,34 @@ TEST_P(Architectures, give_the_same_bits_in_any_chunks_threads_and_blocks) {
         options.kernels = kernels;
         expect_same(options, 128);
     }
+}
+
+TEST_P(Architectures, give_the_same_bits_in_any_chunks_threads_and_blocks) {
+    expect_same_bits_in_any_chunks_threads_and_blocks(directory.path, model.vocab_size, KvType::f16,
+                                                      {1, 13, 39, 40, 41, 257});
+}
+
+TEST_P(Architectures, give_the_same_bits_in_any_chunks_threads_and_blocks_of_q8) {
+    expect_same_bits_in_any_chunks_threads_and_blocks(directory.path, model.vocab_size, KvType::q8,
+                                                      {13, 41});
+}
+
+// Scores lose a part in 250 of a key's or query's largest dimension, values as much.
+TEST_P(Architectures, stay_near_their_float_logits_with_q8) {
+    const std::vector<TokenId> tokens = random_tokens(90, model.vocab_size, 3);
+    RigOptions options;
+    options.act = Act::f32;
+    options.kv = KvType::f32;
+    const std::vector<float> want = all(options, tokens, 16);
+    options.kv = KvType::q8;
+    const std::vector<float> got = all(options, tokens, 16);
+    double error = 0, power = 0;
+    for (size_t i = 0; i < want.size(); ++i) {
+        error += std::pow(double{got[i]} - want[i], 2);
+        power += std::pow(double{want[i]}, 2);
+    }
+    EXPECT_GT(error, 0.0);
+    EXPECT_LT(std::sqrt(error / power), 0.03);
 }
 
 }  // namespace

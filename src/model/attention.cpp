@@ -3,11 +3,24 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 namespace kvik {
 namespace {
 
 constexpr uint32_t kTilesPerChunk = kChunkTokens / kKTileTokens;
+
+// What attention of one layer is over.
+struct LayerAttention {
+    const KernelTable& kernels;
+    const ModelConfig& config;
+    const Batch& batch;
+    const KvView& kv;
+    uint32_t layer;
+    TransformerScratch& scratch;
+
+    uint32_t window() const { return config.window(layer); }
+};
 
 // The query rows of an item, and where their parts lie.
 struct ItemRows {
@@ -28,19 +41,34 @@ ItemRows rows_of(const AttentionItem& item, const ModelConfig& config,
     return rows;
 }
 
-struct TileAddress {
-    const std::byte *k, *v;
-};
-
-// A chunk, and the one that its worker goes over next.
-struct ChunkTurn {
-    uint32_t chunk, next;
-};
-
 // The first chunk that any row of the item sees: those before it lie outside of the window.
-uint32_t first_chunk(const ItemRows& rows, uint32_t window) {
-    const uint32_t sees = rows.position[0] + 1;
+uint32_t first_chunk(const LayerAttention& all, const AttentionItem& item) {
+    const uint32_t sees = all.scratch.positions[item.first_row] + 1, window = all.window();
     return window == 0 || sees <= window ? 0 : (sees - window) / kChunkTokens;
+}
+
+// The same of a bundle's items.
+uint32_t first_chunk(const LayerAttention& all, const AttentionBundle& bundle) {
+    uint32_t first = bundle.n_chunks;
+    for (uint32_t i = 0; i < bundle.n_items; ++i)
+        first = std::min(first, first_chunk(all, all.scratch.items[bundle.first_item + i]));
+    return first;
+}
+
+// The part of a worker's memory that is for one item of a bundle.
+struct ItemMemory {
+    float* queries;
+    int8_t* quant_q;
+    float* quant_d;
+    int32_t* quant_nsum;
+    float* scores;
+};
+
+ItemMemory memory_of(const WorkerScratch& own, uint32_t index) {
+    const uint64_t row = uint64_t{index} * kMaxQueries;
+    return {own.queries + row * kMaxHeadDim, own.quant_q + row * kMaxHeadDim,
+            own.quant_d + row * kMaxQueryGroups, own.quant_nsum + row * kMaxQueryGroups,
+            own.scores};
 }
 
 void clear(AttentionState& state, uint32_t n, uint32_t head_dim) {
@@ -51,12 +79,21 @@ void clear(AttentionState& state, uint32_t n, uint32_t head_dim) {
     }
 }
 
-void attend_chunk(const KernelTable& kernels, const ModelConfig& config, const Batch& batch,
-                  const KvView& kv, uint32_t layer, const AttentionItem& item, const ItemRows& rows,
-                  ChunkTurn turn, WorkerScratch& own, AttentionState& state) {
-    const SequenceRows& sequence = batch.sequences[item.sequence];
+struct TileAddress {
+    const std::byte *k, *v;
+};
+
+// A chunk, and the one that its worker goes over next.
+struct ChunkTurn {
+    uint32_t chunk, next;
+};
+
+void attend_chunk(const LayerAttention& all, const AttentionItem& item, const ItemRows& rows,
+                  ChunkTurn turn, const ItemMemory& memory, AttentionState& state) {
+    const KvView& kv = all.kv;
+    const SequenceRows& sequence = all.batch.sequences[item.sequence];
     const uint32_t start = turn.chunk * kChunkTokens;
-    const uint32_t window = config.window(layer);
+    const uint32_t window = all.window();
     uint32_t begin[kMaxQueries], end[kMaxQueries], last = 0;
     for (uint32_t r = 0; r < rows.n; ++r) {
         const uint32_t sees = rows.position[r] + 1;  // positions 0 .. sees - 1
@@ -69,12 +106,11 @@ void attend_chunk(const KernelTable& kernels, const ModelConfig& config, const B
 
     const void* k_tiles[kTilesPerChunk] = {};
     const void* v_tiles[kTilesPerChunk] = {};
-    const uint64_t tile_bytes = kKTileTokens * config.head_dim * kv.spec.element_bytes();
     const auto tile_at = [&](uint32_t position) -> TileAddress {
         const BlockId block = sequence.blocks[position / kv.spec.block_tokens];
-        const uint64_t offset = position % kv.spec.block_tokens / kKTileTokens * tile_bytes;
-        return {kv.k(block, layer, item.kv_head) + offset,
-                kv.v(block, layer, item.kv_head) + offset};
+        const uint64_t tile = position % kv.spec.block_tokens / kKTileTokens;
+        return {kv.k(block, all.layer, item.kv_head) + tile * kv.spec.k_tile_bytes(),
+                kv.v(block, all.layer, item.kv_head) + tile * kv.spec.v_tile_bytes()};
     };
     for (uint32_t tile = 0; tile * kKTileTokens < last; ++tile) {
         const TileAddress at = tile_at(start + tile * kKTileTokens);
@@ -88,117 +124,206 @@ void attend_chunk(const KernelTable& kernels, const ModelConfig& config, const B
     }
     const AttentionChunk chunk = {
         .n_queries = rows.n,
-        .head_dim = config.head_dim,
-        .q = own.queries,
+        .head_dim = all.config.head_dim,
+        .q = memory.queries,
         .k_tiles = k_tiles,
         .v_tiles = v_tiles,
         .begin = begin,
         .end = end,
-        .scale = config.attention_scale,
-        .scores = own.scores,
+        .scale = all.config.attention_scale,
+        .scores = memory.scores,
         .m = state.m,
         .l = state.l,
         .o = &state.o[0][0],
         .next_k = next_k,
+        .quant = {memory.quant_q, memory.quant_d, memory.quant_nsum},
     };
-    kv.spec.type == KvType::f16 ? kernels.attend_f16(chunk) : kernels.attend_f32(chunk);
+    switch (kv.spec.type) {
+        case KvType::f16:
+            return all.kernels.attend_f16(chunk);
+        case KvType::f32:
+            return all.kernels.attend_f32(chunk);
+        case KvType::q8:
+            return all.kernels.attend_q8(chunk);
+    }
 }
 
-void gather_queries(const ItemRows& rows, const ModelConfig& config,
-                    const TransformerScratch& scratch, WorkerScratch& own) {
-    for (uint32_t r = 0; r < rows.n; ++r)
-        std::memcpy(own.queries + uint64_t{r} * kMaxHeadDim, scratch.q + rows.at[r],
-                    config.head_dim * sizeof(float));
+// Dimensions of K's group g: the last one may have 16.
+uint32_t group_dims(uint32_t head_dim, uint32_t g) {
+    return std::min(kKGroupDims, head_dim - g * kKGroupDims);
 }
 
-void finish(const ItemRows& rows, const ModelConfig& config, const AttentionState& state,
-            TransformerScratch& scratch) {
+// q8 (R11). False: a query is not finite.
+bool quantize_query(const KernelTable& kernels, const float* x, uint32_t head_dim, uint32_t row,
+                    const ItemMemory& memory) {
+    int8_t* q = memory.quant_q + row * kMaxHeadDim;
+    bool finite = true;
+    for (uint32_t g = 0; g * kKGroupDims < head_dim; ++g, q += kKGroupDims) {
+        const uint32_t at = row * kMaxQueryGroups + g, n = group_dims(head_dim, g);
+        finite &= kernels.quantize_group(x + g * kKGroupDims, n, q, memory.quant_d + at) != 0;
+        memory.quant_nsum[at] = -std::accumulate(q, q + n, 0);
+    }
+    return finite;
+}
+
+void gather_queries(const LayerAttention& all, const ItemRows& rows, const ItemMemory& memory) {
+    const uint32_t dim = all.config.head_dim;
+    for (uint32_t r = 0; r < rows.n; ++r) {
+        const float* q = all.scratch.q + rows.at[r];
+        if (all.kv.spec.type != KvType::q8)
+            std::memcpy(memory.queries + uint64_t{r} * kMaxHeadDim, q, dim * sizeof(float));
+        else if (!quantize_query(all.kernels, q, dim, r, memory))
+            all.scratch.flag(all.layer);
+    }
+}
+
+void finish(const LayerAttention& all, const ItemRows& rows, const AttentionState& state) {
     for (uint32_t r = 0; r < rows.n; ++r)
-        for (uint32_t d = 0; d < config.head_dim; ++d)
-            scratch.attended[rows.at[r] + d] = state.o[r][d] / state.l[r];
+        for (uint32_t d = 0; d < all.config.head_dim; ++d)
+            all.scratch.attended[rows.at[r] + d] = state.o[r][d] / state.l[r];
 }
 
 // Left to right, with the kernels' own merge: a chunk's state is merged as the chunk would be.
-void merge(const KernelTable& kernels, const AttentionState& part, uint32_t n, uint32_t head_dim,
+void merge(const LayerAttention& all, const AttentionState& part, uint32_t n,
            AttentionState& into) {
     for (uint32_t r = 0; r < n; ++r)
-        kernels.merge_state(part.m[r], part.l[r], part.o[r], head_dim, &into.m[r], &into.l[r],
-                            into.o[r]);
+        all.kernels.merge_state(part.m[r], part.l[r], part.o[r], all.config.head_dim, &into.m[r],
+                                &into.l[r], into.o[r]);
+}
+
+// The items of a bundle in one worker's hands.
+struct OpenBundle {
+    ItemRows rows[kBundleItems];
+
+    OpenBundle(const LayerAttention& all, const AttentionBundle& bundle, const WorkerScratch& own) {
+        for (uint32_t i = 0; i < bundle.n_items; ++i) {
+            rows[i] = rows_of(all.scratch.items[bundle.first_item + i], all.config, all.scratch);
+            gather_queries(all, rows[i], memory_of(own, i));
+        }
+    }
+};
+
+// run(index, item) for the items of the bundle that see something of the chunk.
+template <class Run>
+void each_item(const LayerAttention& all, const AttentionBundle& bundle, uint32_t chunk,
+               const Run& run) {
+    for (uint32_t i = 0; i < bundle.n_items; ++i) {
+        const AttentionItem& item = all.scratch.items[bundle.first_item + i];
+        if (chunk < item.n_chunks && chunk >= first_chunk(all, item)) run(i, item);
+    }
+}
+
+// Every (bundle, chunk) is a unit of its own, dealt out in turn; the states meet after a barrier.
+void attend_apart(Worker worker, const LayerAttention& all, const WorkerScratch& own) {
+    TransformerScratch& s = all.scratch;
+    uint32_t n_dealt = 0;
+    for (const AttentionBundle& bundle : s.bundles) {
+        const uint32_t first = first_chunk(all, bundle);
+        const uint32_t skip =
+            (worker.index() + worker.count() - n_dealt % worker.count()) % worker.count();
+        n_dealt += bundle.n_chunks - first;
+        if (first + skip >= bundle.n_chunks) continue;
+        const OpenBundle open(all, bundle, own);
+        for (uint32_t c = first + skip; c < bundle.n_chunks; c += worker.count())
+            each_item(all, bundle, c, [&](uint32_t i, const AttentionItem& item) {
+                AttentionState& state = s.states[item.first_unit + c];
+                clear(state, open.rows[i].n, all.config.head_dim);
+                attend_chunk(all, item, open.rows[i], {c, c + worker.count()}, memory_of(own, i),
+                             state);
+            });
+    }
+    worker.barrier();
+    const auto n_items = static_cast<uint32_t>(s.items.size());
+    for (uint32_t i = worker.index(); i < n_items; i += worker.count()) {
+        const AttentionItem& item = s.items[i];
+        const ItemRows rows = rows_of(item, all.config, s);
+        const uint32_t begin = first_chunk(all, item);
+        AttentionState& first = s.states[item.first_unit + begin];
+        for (uint32_t c = begin + 1; c < item.n_chunks; ++c)
+            merge(all, s.states[item.first_unit + c], rows.n, first);
+        finish(all, rows, first);
+    }
+}
+
+void attend_bundle(const LayerAttention& all, const AttentionBundle& bundle,
+                   const WorkerScratch& own) {
+    const OpenBundle open(all, bundle, own);
+    for (uint32_t i = 0; i < bundle.n_items; ++i)
+        clear(own.states[i], open.rows[i].n, all.config.head_dim);
+    for (uint32_t c = first_chunk(all, bundle); c < bundle.n_chunks; ++c)
+        each_item(all, bundle, c, [&](uint32_t i, const AttentionItem& item) {
+            attend_chunk(all, item, open.rows[i], {c, c + 1}, memory_of(own, i), own.states[i]);
+        });
+    for (uint32_t i = 0; i < bundle.n_items; ++i) finish(all, open.rows[i], own.states[i]);
 }
 
 }  // namespace
 
-void write_k(const KernelTable& kernels, const KvView& kv, const SequenceRows& sequence,
+bool write_k(const KernelTable& kernels, const KvView& kv, const SequenceRows& sequence,
              uint32_t layer, uint32_t position, uint32_t kv_head, const float* k) {
     const KvSpec& spec = kv.spec;
+    const uint32_t slot = position % spec.block_tokens, lane = slot % kKTileTokens;
     const uint32_t dim = spec.head_dim;
-    const uint32_t slot = position % spec.block_tokens;
-    const uint64_t first = uint64_t{slot / kKTileTokens} * kKTileTokens * dim + slot % kKTileTokens;
-    std::byte* tiles = kv.k(sequence.blocks[position / spec.block_tokens], layer, kv_head);
+    std::byte* tile = kv.k(sequence.blocks[position / spec.block_tokens], layer, kv_head) +
+                      slot / kKTileTokens * spec.k_tile_bytes();
+    if (spec.type == KvType::f32) {
+        auto* to = reinterpret_cast<float*>(tile) + lane;
+        for (uint32_t d = 0; d < dim; ++d) to[d * kKTileTokens] = k[d];
+        return true;
+    }
     if (spec.type == KvType::f16) {
         uint16_t half[kMaxHeadDim];
         kernels.to_half(k, dim, half);
-        auto* to = reinterpret_cast<uint16_t*>(tiles) + first;
+        auto* to = reinterpret_cast<uint16_t*>(tile) + lane;
         for (uint32_t d = 0; d < dim; ++d) to[d * kKTileTokens] = half[d];
-    } else {
-        auto* to = reinterpret_cast<float*>(tiles) + first;
-        for (uint32_t d = 0; d < dim; ++d) to[d * kKTileTokens] = k[d];
+        return true;
     }
+    alignas(4) int8_t q[kMaxHeadDim];
+    auto* scales = reinterpret_cast<float*>(tile + dim * kKTileTokens) + lane;
+    bool finite = true;
+    for (uint32_t g = 0; g * kKGroupDims < dim; ++g)
+        finite &= kernels.quantize_group(k + g * kKGroupDims, group_dims(dim, g),
+                                         q + g * kKGroupDims, scales + g * kKTileTokens) != 0;
+    for (uint32_t d = 0; d < dim; d += 4) {
+        uint32_t four;
+        std::memcpy(&four, q + d, 4);
+        four ^= 0x80808080u;  // + 128
+        std::memcpy(tile + d * kKTileTokens + 4 * lane, &four, 4);
+    }
+    return finite;
 }
 
-void write_v(const KernelTable& kernels, const KvView& kv, const SequenceRows& sequence,
+bool write_v(const KernelTable& kernels, const KvView& kv, const SequenceRows& sequence,
              uint32_t layer, uint32_t position, uint32_t kv_head, const float* v) {
     const KvSpec& spec = kv.spec;
+    const uint32_t slot = position % spec.block_tokens, lane = slot % kKTileTokens;
     const uint32_t dim = spec.head_dim;
-    std::byte* to = kv.v(sequence.blocks[position / spec.block_tokens], layer, kv_head) +
-                    uint64_t{position % spec.block_tokens} * dim * spec.element_bytes();
-    if (spec.type == KvType::f16)
-        kernels.to_half(v, dim, reinterpret_cast<uint16_t*>(to));
-    else
-        std::memcpy(to, v, dim * sizeof(float));
+    std::byte* tile = kv.v(sequence.blocks[position / spec.block_tokens], layer, kv_head) +
+                      slot / kKTileTokens * spec.v_tile_bytes();
+    std::byte* out = tile + lane * dim * spec.element_bytes();
+    if (spec.type == KvType::f32) {
+        std::memcpy(out, v, dim * sizeof(float));
+        return true;
+    }
+    if (spec.type == KvType::f16) {
+        kernels.to_half(v, dim, reinterpret_cast<uint16_t*>(out));
+        return true;
+    }
+    auto* scales = reinterpret_cast<float*>(tile + dim * kKTileTokens);
+    return kernels.quantize_group(v, dim, reinterpret_cast<int8_t*>(out), scales + lane) != 0;
 }
 
 void attend(Worker worker, const KernelTable& kernels, const ModelConfig& config,
             const Batch& batch, const KvView& kv, uint32_t layer, TransformerScratch& scratch) {
-    WorkerScratch& own = scratch.workers[worker.index()];
-    const auto n_items = static_cast<uint32_t>(scratch.items.size());
-    const uint32_t window = config.window(layer);
-    if (scratch.apart) {
-        uint32_t n_units = 0;
-        for (const AttentionItem& item : scratch.items) {
-            const ItemRows rows = rows_of(item, config, scratch);
-            bool gathered = false;
-            for (uint32_t c = first_chunk(rows, window); c < item.n_chunks; ++c) {
-                if (n_units++ % worker.count() != worker.index()) continue;
-                if (!gathered) gather_queries(rows, config, scratch, own);
-                gathered = true;
-                AttentionState& state = scratch.states[item.first_unit + c];
-                clear(state, rows.n, config.head_dim);
-                attend_chunk(kernels, config, batch, kv, layer, item, rows, {c, c + worker.count()},
-                             own, state);
-            }
-        }
-        worker.barrier();
-        for (uint32_t i = worker.index(); i < n_items; i += worker.count()) {
-            const AttentionItem& item = scratch.items[i];
-            const ItemRows rows = rows_of(item, config, scratch);
-            const uint32_t begin = first_chunk(rows, window);
-            AttentionState& first = scratch.states[item.first_unit + begin];
-            for (uint32_t c = begin + 1; c < item.n_chunks; ++c)
-                merge(kernels, scratch.states[item.first_unit + c], rows.n, config.head_dim, first);
-            finish(rows, config, first, scratch);
-        }
-        return;
-    }
-    for (uint32_t i = worker.index(); i < n_items; i += worker.count()) {
-        const AttentionItem& item = scratch.items[i];
-        const ItemRows rows = rows_of(item, config, scratch);
-        gather_queries(rows, config, scratch, own);
-        AttentionState state;
-        clear(state, rows.n, config.head_dim);
-        for (uint32_t c = first_chunk(rows, window); c < item.n_chunks; ++c)
-            attend_chunk(kernels, config, batch, kv, layer, item, rows, {c, c + 1}, own, state);
-        finish(rows, config, state, scratch);
+    const LayerAttention all = {kernels, config, batch, kv, layer, scratch};
+    const WorkerScratch& own = scratch.workers[worker.index()];
+    if (scratch.apart) return attend_apart(worker, all, own);
+    // Bundles of a prompt see more and more: dealt out there and back, they come out even.
+    const uint32_t n = worker.count();
+    for (uint32_t i = 0; i < scratch.bundles.size(); ++i) {
+        const uint32_t turn = i % (2 * n);
+        if ((turn < n ? turn : 2 * n - 1 - turn) == worker.index())
+            attend_bundle(all, scratch.bundles[i], own);
     }
 }
 

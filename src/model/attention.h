@@ -15,11 +15,14 @@
 
 namespace kvik {
 
-// Writes one head's K (already turned by RoPE) or V of a batch row to its block.
-void write_k(const KernelTable& kernels, const KvView& kv, const SequenceRows& sequence,
-             uint32_t layer, uint32_t position, uint32_t kv_head, const float* k);
-void write_v(const KernelTable& kernels, const KvView& kv, const SequenceRows& sequence,
-             uint32_t layer, uint32_t position, uint32_t kv_head, const float* v);
+// Writes one head's K (already turned by RoPE) or V of a batch row to its block. False: a value is
+// NaN or infinite, and the KV is of a type that cannot say so (q8).
+[[nodiscard]] bool write_k(const KernelTable& kernels, const KvView& kv,
+                           const SequenceRows& sequence, uint32_t layer, uint32_t position,
+                           uint32_t kv_head, const float* k);
+[[nodiscard]] bool write_v(const KernelTable& kernels, const KvView& kv,
+                           const SequenceRows& sequence, uint32_t layer, uint32_t position,
+                           uint32_t kv_head, const float* v);
 
 // scratch.q -> scratch.attended. Contains a barrier when chunks are computed apart.
 void attend(Worker worker, const KernelTable& kernels, const ModelConfig& config,

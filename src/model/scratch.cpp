@@ -58,12 +58,17 @@ uint64_t lay_out(TransformerScratch& s, const ModelConfig& config, ActForms form
         std::byte* own = pieces.take<std::byte>(Activations::bytes_needed(kPanelCols, k, forms));
         float* row = floats(k);
         float* settled = floats(config.hidden_size);
-        float* queries = floats(uint64_t{kMaxQueries} * kMaxHeadDim);
+        float* queries = floats(uint64_t{kBundleItems} * kMaxQueries * kMaxHeadDim);
         float* scores = floats(uint64_t{kMaxQueries} * kChunkTokens);
+        int8_t* quant_q = pieces.take<int8_t>(kBundleItems * kMaxQueries * kMaxHeadDim);
+        float* quant_d = floats(kBundleItems * kMaxQueries * kMaxQueryGroups);
+        int32_t* quant_nsum =
+            pieces.take<int32_t>(kBundleItems * kMaxQueries * kMaxQueryGroups * 4);
+        auto* states = pieces.take<AttentionState>(kBundleItems * sizeof(AttentionState));
         if (base)
             s.workers.push_back({tiles, Activations(own, kPanelCols, k, forms),
                                  Activations(shared, static_cast<uint32_t>(rows), k, forms), row,
-                                 settled, queries, scores});
+                                 settled, queries, scores, quant_q, quant_d, quant_nsum, states});
     }
     return pieces.used();
 }
@@ -86,6 +91,7 @@ Result<std::unique_ptr<TransformerScratch>> TransformerScratch::make(const Model
         std::vector<std::atomic<uint32_t>>(config.n_heads + 2ull * config.n_kv_heads);
     // At most one item a row and query head.
     scratch->items.reserve(uint64_t{limits.n_rows} * config.n_heads);
+    scratch->bundles.reserve(uint64_t{limits.n_rows} * config.n_heads);
     return scratch;
 }
 
@@ -94,9 +100,60 @@ void TransformerScratch::prepare(const Batch& batch, const ModelConfig& config,
     positions.clear();
     sequence_of.clear();
     items.clear();
+    bundles.clear();
     bad_layer.store(0, std::memory_order_relaxed);
     taken.store(0, std::memory_order_relaxed);
     for (std::atomic<uint32_t>& done : pairs_done) done.store(0, std::memory_order_relaxed);
+    for (uint32_t s = 0; s < batch.sequences.size(); ++s) {
+        const SequenceRows& sequence = batch.sequences[s];
+        KVIK_CHECK(sequence.first_row == positions.size(), "sequences cover the rows in order");
+        for (uint32_t i = 0; i < sequence.n_rows; ++i) {
+            positions.push_back(sequence.n_past + i);
+            sequence_of.push_back(s);
+        }
+    }
+    KVIK_CHECK(positions.size() == batch.tokens.size(), "sequences cover all rows");
+    plan_attention(batch, config, n_workers);
+}
+
+namespace {
+
+// The rows of a sequence, `rows` at a time, with query heads first_head .. first_head + n_heads - 1.
+struct HeadRows {
+    uint32_t first_head, n_heads, kv_head, rows;
+};
+
+void add_items(TransformerScratch& s, const SequenceRows& sequence, uint32_t index,
+               const HeadRows& heads) {
+    for (uint32_t row = 0; row < sequence.n_rows; row += heads.rows) {
+        const uint32_t n = std::min(heads.rows, sequence.n_rows - row);
+        const uint32_t last = sequence.n_past + row + n;  // positions that the last row sees
+        const uint32_t n_chunks = (last + kChunkTokens - 1) / kChunkTokens;
+        s.items.push_back({index, sequence.first_row + row, n, heads.first_head, heads.n_heads,
+                           heads.kv_head, n_chunks, s.n_units});
+        s.n_units += n_chunks;
+    }
+}
+
+// Items from `first` on, in bundles.
+void bundle_items(TransformerScratch& s, uint32_t first) {
+    const auto end = static_cast<uint32_t>(s.items.size());
+    for (uint32_t at = first; at < end; at += kBundleItems) {
+        AttentionBundle bundle = {at, std::min(kBundleItems, end - at), 0};
+        for (uint32_t i = 0; i < bundle.n_items; ++i)
+            bundle.n_chunks = std::max(bundle.n_chunks, s.items[at + i].n_chunks);
+        s.bundles.push_back(bundle);
+    }
+}
+
+bool share_a_prefix(const SequenceRows& a, const SequenceRows& b) {
+    return a.blocks[0] == b.blocks[0];
+}
+
+}  // namespace
+
+void TransformerScratch::plan_attention(const Batch& batch, const ModelConfig& config,
+                                        uint32_t n_workers) {
     const uint32_t group = config.n_heads / config.n_kv_heads;
     // Heads of a group go together, so that K and V are read once; with little work to share out
     // among several workers, or with groups that are too large, they go one by one.
@@ -106,28 +163,23 @@ void TransformerScratch::prepare(const Batch& batch, const ModelConfig& config,
                      (1 + (sequence.n_past + sequence.n_rows - 1) / kChunkTokens);
     const bool split_heads = group > kMaxQueries || (n_workers > 1 && n_grouped < 4 * n_workers);
     const uint32_t heads = split_heads ? 1 : group;
-    const uint32_t rows = std::max(1u, kMaxQueries / heads);
+    const auto& all = batch.sequences;
     n_units = 0;
-    for (uint32_t s = 0; s < batch.sequences.size(); ++s) {
-        const SequenceRows& sequence = batch.sequences[s];
-        KVIK_CHECK(sequence.first_row == positions.size(), "sequences cover the rows in order");
-        for (uint32_t i = 0; i < sequence.n_rows; ++i) {
-            positions.push_back(sequence.n_past + i);
-            sequence_of.push_back(s);
-        }
-        for (uint32_t row = 0; row < sequence.n_rows; row += rows) {
-            const uint32_t n = std::min(rows, sequence.n_rows - row);
-            const uint32_t last = sequence.n_past + row + n;  // positions that the last row sees
-            const uint32_t n_chunks = (last + kChunkTokens - 1) / kChunkTokens;
-            for (uint32_t head = 0; head < config.n_heads; head += heads) {
-                items.push_back(
-                    {s, sequence.first_row + row, n, head, heads, head / group, n_chunks, n_units});
-                n_units += n_chunks;
-            }
+    for (uint32_t s = 0; s < all.size(); ++s) {
+        const auto shares = [&](uint32_t other) { return share_a_prefix(all[s], all[other]); };
+        uint32_t leader = 0;
+        while (!shares(leader)) ++leader;
+        if (leader < s) continue;  // went with its leader
+        for (uint32_t head = 0; head < config.n_heads; head += heads) {
+            const auto first = static_cast<uint32_t>(items.size());
+            for (uint32_t t = s; t < all.size(); ++t)
+                if (shares(t))
+                    add_items(*this, all[t], t,
+                              {head, heads, head / group, std::max(1u, kMaxQueries / heads)});
+            bundle_items(*this, first);
         }
     }
-    KVIK_CHECK(positions.size() == batch.tokens.size(), "sequences cover all rows");
-    apart = n_units <= kMaxApartUnits && items.size() < 4 * n_workers && n_units > items.size();
+    apart = n_units <= kMaxApartUnits && bundles.size() < 4 * n_workers && n_units > items.size();
 }
 
 }  // namespace kvik

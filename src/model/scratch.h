@@ -31,15 +31,11 @@ struct AttentionItem {
     uint32_t first_unit;  // units before it, when chunks are computed apart
 };
 
-// What a worker keeps to itself.
-struct WorkerScratch {
-    TileScratch tiles;
-    Activations activations;   // of a small batch: each worker loads all of it, without a barrier
-    Activations shared;        // of a large one: a handle of its own to the memory of all
-    float* row = nullptr;      // [max(hidden, ...)] a normed row on its way
-    float* settled = nullptr;  // [hidden] a row of the residual stream that others own
-    float* queries = nullptr;  // [kMaxQueries][kMaxHeadDim]
-    float* scores = nullptr;   // [kMaxQueries][kChunkTokens]
+// Items of one kv head, of one sequence or of several that begin with the same block, that go over
+// each chunk in turn while it lies in the cache: other rows of a prompt or a draft, other sequences.
+struct AttentionBundle {
+    uint32_t first_item, n_items;
+    uint32_t n_chunks;  // the most of its items
 };
 
 // Running state of attention, for one item (or one item's chunk).
@@ -49,7 +45,25 @@ struct AttentionState {
     float o[kMaxQueries][kMaxHeadDim];
 };
 
-inline constexpr uint32_t kMaxApartUnits = 1024;  // chunks computed apart in one layer
+inline constexpr uint32_t kBundleItems = 8;
+
+// What a worker keeps to itself.
+struct WorkerScratch {
+    TileScratch tiles;
+    Activations activations;   // of a small batch: each worker loads all of it, without a barrier
+    Activations shared;        // of a large one: a handle of its own to the memory of all
+    float* row = nullptr;      // [max(hidden, ...)] a normed row on its way
+    float* settled = nullptr;  // [hidden] a row of the residual stream that others own
+    float* queries = nullptr;  // [kBundleItems][kMaxQueries][kMaxHeadDim]
+    float* scores = nullptr;   // [kMaxQueries][kChunkTokens]
+    // The queries of q8 KV, as QuantQueries has them, for each item of a bundle.
+    int8_t* quant_q = nullptr;
+    float* quant_d = nullptr;
+    int32_t* quant_nsum = nullptr;
+    AttentionState* states = nullptr;  // [kBundleItems]
+};
+
+inline constexpr uint32_t kMaxApartUnits = 1024;  // (item, chunk) computed apart in one layer
 
 class TransformerScratch : public Scratch {
   public:
@@ -61,6 +75,14 @@ class TransformerScratch : public Scratch {
 
     // Positions of all rows and the items of attention; `kv` is the batch's.
     void prepare(const Batch& batch, const ModelConfig& config, uint32_t n_workers);
+    void plan_attention(const Batch& batch, const ModelConfig& config, uint32_t n_workers);
+
+    // Something in the layer was not finite. The first one stays: what follows it is only its
+    // consequence.
+    void flag(uint32_t layer) {
+        uint32_t none = 0;
+        bad_layer.compare_exchange_strong(none, layer + 1, std::memory_order_relaxed);
+    }
 
     ScratchLimits limits;
     ThreadPool* pool = nullptr;
@@ -79,9 +101,10 @@ class TransformerScratch : public Scratch {
     std::vector<uint32_t> positions;    // [n_rows]
     std::vector<uint32_t> sequence_of;  // [n_rows] index of the row's sequence in the batch
     std::vector<AttentionItem> items;
-    uint32_t n_units = 0;              // sum of the items' chunks
-    bool apart = false;                // every (item, chunk) is a unit of its own
-    AttentionState* states = nullptr;  // [kMaxApartUnits]
+    std::vector<AttentionBundle> bundles;  // cover all items, in order
+    uint32_t n_units = 0;                  // sum of the items' chunks
+    bool apart = false;                    // every (bundle, chunk) is computed apart
+    AttentionState* states = nullptr;      // [kMaxApartUnits]
     std::vector<WorkerScratch> workers;
     alignas(64) std::atomic<uint32_t> taken{0};     // of WorkShare
     std::vector<std::atomic<uint32_t>> pairs_done;  // [q, k and v heads] tile pairs so far

@@ -82,14 +82,16 @@ void Transformer::finish_head(const Step& step, uint32_t layer, HeadKind kind,
     for (uint32_t row = 0; row < step.n_rows(); ++row, x += uint64_t{n_heads} * dim) {
         const SequenceRows& sequence = step.batch.sequences[s.sequence_of[row]];
         if (kind == HeadKind::v) {
-            write_v(kernels_, step.kv, sequence, layer, s.positions[row], head, x);
+            if (!write_v(kernels_, step.kv, sequence, layer, s.positions[row], head, x))
+                step.flag(layer);
             continue;
         }
         if (norm.scale && !std::isfinite(norm_row(norm, x, dim, x))) step.flag(layer);
         if (config_.positions == Positions::rope)
             rope.apply(kernels_, turns + uint64_t{row} * rope.row_floats(), x);
-        if (kind == HeadKind::k)
-            write_k(kernels_, step.kv, sequence, layer, s.positions[row], head, x);
+        if (kind == HeadKind::k &&
+            !write_k(kernels_, step.kv, sequence, layer, s.positions[row], head, x))
+            step.flag(layer);
     }
 }
 

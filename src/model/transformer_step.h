@@ -30,11 +30,7 @@ struct Transformer::Step {
     void end(StepPart part) const {
         if (s.limits.profile) s.limits.profile->end(worker, part);
     }
-    // The first one stays: what follows it is only its consequence.
-    void flag(uint32_t layer) const {
-        uint32_t none = 0;
-        s.bad_layer.compare_exchange_strong(none, layer + 1, std::memory_order_relaxed);
-    }
+    void flag(uint32_t layer) const { s.flag(layer); }
 };
 
 // x + delta is the stream; whoever settles a row writes the sum to `next`, which then becomes x.

@@ -66,6 +66,16 @@ class Rig {
         return std::span(blocks_).subspan(uint64_t{sequence} * n_per_sequence_, n_per_sequence_);
     }
 
+    // The first n_tokens of sequence `to` are from now on those of `from`: whole blocks.
+    struct Shared {
+        uint32_t from, to, n_tokens;
+    };
+    void share_prefix(const Shared& shared) {
+        for (uint32_t i = 0; i < shared.n_tokens / view_.spec.block_tokens; ++i)
+            blocks_[uint64_t{shared.to} * n_per_sequence_ + i] =
+                blocks_[uint64_t{shared.from} * n_per_sequence_ + i];
+    }
+
     // Logits of all rows of one step over several sequences: {first token, past} each.
     struct Piece {
         uint32_t sequence, n_past;

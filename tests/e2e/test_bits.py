@@ -57,6 +57,16 @@ class SameBits:
         self.assert_same([(("isa", isa), ("--kv", "f32"), {"KVIK_ISA": isa}) for isa in isas()],
                          48, 6)
 
+    def test_for_every_instruction_set_with_8_bit_kv(self):
+        self.assert_same([(("isa", isa), ("--kv", "q8"), {"KVIK_ISA": isa}) for isa in isas()],
+                         48, 6)
+
+    def test_for_chunks_threads_and_blocks_with_8_bit_kv(self):
+        self.assert_same([(("ubatch", n), ("--kv", "q8", "--ubatch", n, "--threads", threads,
+                                           "--block", block), None)
+                          for n, threads, block in ((512, 1, 32), (100, 2, 16), (7, 3, 64))],
+                         300, 6)
+
     def test_prompt_lengths_around_a_block_and_a_chunk(self):
         for n_ids in (1, 15, 16, 17, 31, 32, 33, 255, 256, 257):
             self.assert_same([(("ubatch", n), ("--ubatch", n), None) for n in (512, 32)], n_ids, 3)

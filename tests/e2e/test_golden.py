@@ -82,6 +82,13 @@ class Numbers:
                 with self.subTest(text=name, act=act):
                     self.assertLessEqual(abs(got / text["perplexity"] - 1), tolerance)
 
+    def test_perplexity_with_8_bit_kv(self):
+        for name, text in golden(self.model)["texts"].items():
+            q8, f16 = (score_ids(text["ids"], "--kv", kv, env={"KVIK_ACT": "f32"},
+                                 model=self.model)["perplexity"] for kv in ("q8", "f16"))
+            with self.subTest(text=name):
+                self.assertLessEqual(abs(q8 / f16 - 1), 4e-3)
+
     def test_every_log_probability_in_float(self):
         for name, text in golden(self.model)["texts"].items():
             got = score_ids(text["ids"], "--kv", "f32", env={"KVIK_ACT": "f32"},

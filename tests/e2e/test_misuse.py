@@ -121,7 +121,6 @@ class Misuse(unittest.TestCase):
 
     def test_a_wish_for_a_later_version_is_6(self):
         self.assert_fails(6, ["--draft"], "run", MODEL, "hello", "--draft", "ngram")
-        self.assert_fails(6, ["--kv"], "run", MODEL, "hello", "--kv", "q8")
 
     def test_more_kv_than_the_budget_is_4(self):
         self.assert_fails(4, ["--cache-ram"], "run", MODEL, "hello", "--cache-ram", "1K")

@@ -4,12 +4,13 @@
 #include "kernels/simd/fold.h"
 // after it
 #include "kernels/body/attention_kv.inl"
+// after it
+#include "kernels/body/attention_quant.inl"
 
 namespace kvik {
 namespace {
 
 constexpr int kQueryRows = Simd::kLanes == 16 ? 12 : 6;  // at a time
-constexpr uint32_t kChunkTiles = kChunkTokens / 16;
 
 // Registers of dimensions that N rows go over at a time.
 constexpr int dims_at_once(int n) {
@@ -17,31 +18,12 @@ constexpr int dims_at_once(int n) {
     return n == 1 ? 8 : n <= 3 ? 4 : 2;
 }
 
-// The chunk's tiles, and behind them those that are read next: V after K, the next chunk after V.
-struct Tiles {
-    const uint8_t* k[kChunkTiles + kAheadTiles];
-    const uint8_t* v[kChunkTiles + kAheadTiles];
-    uint32_t first, last;
-
-    Tiles(const AttentionChunk& chunk, uint32_t from, uint32_t to) : first(from), last(to) {
-        for (uint32_t i = from; i < to; ++i) {
-            k[i] = static_cast<const uint8_t*>(chunk.k_tiles[i]);
-            v[i] = static_cast<const uint8_t*>(chunk.v_tiles[i]);
-        }
-        for (uint32_t i = 0; i < kAheadTiles; ++i) {
-            k[to + i] = v[from + i < to ? from + i : to - 1];
-            v[to + i] = chunk.next_k ? static_cast<const uint8_t*>(chunk.next_k[i]) : k[from];
-        }
-    }
-};
-
 template <class Kv, int N>
 void score_tiles(const Queries& queries, const Tiles& tiles) {
-    constexpr int kMany = tiles_at_once(N);
+    constexpr int kMany = Kv::tiles_at_once(N);
     uint32_t t = tiles.first;
-    for (; t + kMany <= tiles.last; t += kMany)
-        Kv::template score<N, kMany>(queries, tiles.k + t, t);
-    for (; t < tiles.last; ++t) Kv::template score<N, 1>(queries, tiles.k + t, t);
+    for (; t + kMany <= tiles.last; t += kMany) Kv::template score<N, kMany>(queries, tiles, t);
+    for (; t < tiles.last; ++t) Kv::template score<N, 1>(queries, tiles, t);
 }
 
 // The part of [begin, end) that lies in the register of tokens from `at` on.
@@ -123,11 +105,16 @@ void softmax_rows(const Queries& queries, const Tiles& tiles, int n, Merge& merg
 // Adds tokens [begin, end) to the values of N rows, U registers of dimensions from d on.
 template <class Kv, int N, int U>
 void add_values(const Queries& queries, const Tiles& tiles, uint32_t d, uint32_t begin,
-                uint32_t end, Simd::F (*acc)[U]) {
+                uint32_t end, Simd::F (*total)[U]) {
     const uint32_t row_bytes = Kv::v_row_bytes(queries.chunk.head_dim);
     const uint32_t at = Kv::v_row_bytes(d);
     constexpr int64_t kRow = kChunkTokens;
     const float* p = queries.scores(0);
+    Simd::F acc[N][U];  // a copy: what has an address does not stay in registers
+#pragma GCC unroll 16
+    for (int r = 0; r < N; ++r)
+#pragma GCC unroll 8
+        for (int u = 0; u < U; ++u) acc[r][u] = total[r][u];
     for (uint32_t t = begin; t < end;) {
         const uint32_t tile = t / 16, stop = end < tile * 16 + 16 ? end : tile * 16 + 16;
         const uint64_t offset = t % 16 * row_bytes;
@@ -160,6 +147,10 @@ void add_values(const Queries& queries, const Tiles& tiles, uint32_t d, uint32_t
             }
         }
     }
+#pragma GCC unroll 16
+    for (int r = 0; r < N; ++r)
+#pragma GCC unroll 8
+        for (int u = 0; u < U; ++u) total[r][u] = acc[r][u];
 }
 
 // What all rows of a group see, [low, high) tokens of the chunk; the rest is each row's own.

@@ -6,18 +6,31 @@
 namespace kvik {
 namespace {
 
-// Tiles of tokens that N rows go over at a time: chains enough to hide the latency of fma, few
-// enough for the registers, and two registers of tokens for each broadcast of a query.
-constexpr int tiles_at_once(int n) {
-    if (Simd::kLanes == 16) return n <= 6 ? 4 : 2;
-    return n == 1 ? 4 : n <= 3 ? 2 : 1;
-}
-
 // Of N rows and U registers, the fewer stay in registers while the others pass by; with 32 registers
 // there is room for both.
 constexpr bool keeps_rows(int n, int u) {
     return Simd::kLanes == 8 && n < u;
 }
+
+constexpr uint32_t kChunkTiles = kChunkTokens / 16;
+
+// The chunk's tiles, and behind them those that are read next: V after K, the next chunk after V.
+struct Tiles {
+    const uint8_t* k[kChunkTiles + kAheadTiles];
+    const uint8_t* v[kChunkTiles + kAheadTiles];
+    uint32_t first, last;
+
+    Tiles(const AttentionChunk& chunk, uint32_t from, uint32_t to) : first(from), last(to) {
+        for (uint32_t i = from; i < to; ++i) {
+            k[i] = static_cast<const uint8_t*>(chunk.k_tiles[i]);
+            v[i] = static_cast<const uint8_t*>(chunk.v_tiles[i]);
+        }
+        for (uint32_t i = 0; i < kAheadTiles; ++i) {
+            k[to + i] = v[from + i < to ? from + i : to - 1];
+            v[to + i] = chunk.next_k ? static_cast<const uint8_t*>(chunk.next_k[i]) : k[from];
+        }
+    }
+};
 
 // The query rows of a chunk from one on.
 struct Queries {
@@ -42,16 +55,21 @@ Simd::F load_kv(const float* p) {
 // f16 or f32. K tile: [head_dim][16]; V tile: [16][head_dim].
 template <class T>
 struct FloatKv {
+    // Tiles of tokens that N rows go over at a time: chains enough to hide the latency of fma, few
+    // enough for the registers, and two registers of tokens for each broadcast of a query.
+    static constexpr int tiles_at_once(int n) {
+        if (Simd::kLanes == 16) return n <= 6 ? 4 : 2;
+        return n == 1 ? 4 : n <= 3 ? 2 : 1;
+    }
     static constexpr uint32_t kLineValues = 64 / sizeof(T);
     static uint32_t v_row_bytes(uint32_t head_dim) { return head_dim * sizeof(T); }
     static Simd::F value(const uint8_t* v, uint32_t d) {
         return load_kv(reinterpret_cast<const T*>(v) + d);
     }
     static Simd::F weigh(Simd::F p, const uint8_t*, uint32_t, int) { return p; }
-    static void will_weigh(const uint8_t*, uint32_t) {}
 
     template <int N, int kTiles>
-    static void score(const Queries& queries, const uint8_t* const* tiles, uint32_t tile) {
+    static void score(const Queries& queries, const Tiles& tiles, uint32_t tile) {
         constexpr int U = kTiles * kRegs;
         constexpr uint32_t kDims = kLineValues / 16;  // of a tile in a line
         const uint32_t dims = queries.chunk.head_dim;
@@ -62,8 +80,8 @@ struct FloatKv {
         Simd::F s[N][U];
 #pragma GCC unroll 8
         for (int i = 0; i < kTiles; ++i) {
-            k[i] = reinterpret_cast<const T*>(tiles[i]);
-            ahead[i] = tiles[kAheadTiles + static_cast<uint32_t>(i)];
+            k[i] = reinterpret_cast<const T*>(tiles.k[tile + static_cast<uint32_t>(i)]);
+            ahead[i] = tiles.k[tile + kAheadTiles + static_cast<uint32_t>(i)];
         }
 #pragma GCC unroll 16
         for (int r = 0; r < N; ++r)

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/pack.h"
+#include "kernels/reference/attention.h"
 #include "kernels/reference/functions.h"
 #include "kernels/reference/rows.h"
 #include "kernels/reference/super.h"
@@ -142,66 +143,6 @@ void matmul_f32(const float* tile, uint32_t k, const float* x, uint32_t stride, 
     matmul_floats<decode_f32, 4>(reinterpret_cast<const uint8_t*>(tile), k, x, stride, n, out);
 }
 
-// ---- attention (R5) -------------------------------------------------------------------------
-
-float kv_value(const float* p, uint64_t i) noexcept {
-    return p[i];
-}
-float kv_value(const uint16_t* p, uint64_t i) noexcept {
-    return half_to_float(p[i]);
-}
-
-template <class T>
-void attend(const AttentionChunk& chunk) noexcept {
-    const uint32_t dim = chunk.head_dim;
-    for (uint32_t r = 0; r < chunk.n_queries; ++r) {
-        const uint32_t begin = chunk.begin[r], end = chunk.end[r];
-        if (begin >= end) continue;
-        const float* q = chunk.q + static_cast<uint64_t>(r) * kMaxHeadDim;
-        float* p = chunk.scores + static_cast<uint64_t>(r) * kChunkTokens;
-        float top = -INFINITY;
-        for (uint32_t t = begin; t < end; ++t) {
-            const T* k = static_cast<const T*>(chunk.k_tiles[t / 16]);
-            float s = 0.0f;
-            for (uint32_t d = 0; d < dim; ++d) s = std::fmaf(q[d], kv_value(k, d * 16 + t % 16), s);
-            p[t] = s * chunk.scale;
-            if (p[t] > top) top = p[t];
-        }
-        float lanes[16] = {};
-        for (uint32_t t = begin; t < end; ++t) {
-            p[t] = spec_exp(p[t] - top);
-            lanes[t % 16] += p[t];
-        }
-        const float sum = tree(lanes);
-        const float before = chunk.m[r];
-        const float now = before > top ? before : top;
-        const float a = spec_exp(before - now);
-        const float b = spec_exp(top - now);
-        chunk.m[r] = now;
-        chunk.l[r] = std::fmaf(chunk.l[r], a, sum * b);
-        float* o = chunk.o + static_cast<uint64_t>(r) * kMaxHeadDim;
-        for (uint32_t d = 0; d < dim; ++d) {
-            float value = 0.0f;
-            for (uint32_t t = begin; t < end; ++t)
-                value = std::fmaf(
-                    p[t], kv_value(static_cast<const T*>(chunk.v_tiles[t / 16]), t % 16 * dim + d),
-                    value);
-            o[d] = std::fmaf(o[d], a, value * b);
-        }
-    }
-}
-
-void merge_state(float m, float l, const float* o, uint32_t head_dim, float* into_m, float* into_l,
-                 float* into_o) noexcept {
-    if (m == -INFINITY) return;
-    const float now = *into_m > m ? *into_m : m;
-    const float a = spec_exp(*into_m - now);
-    const float b = spec_exp(m - now);
-    *into_m = now;
-    *into_l = std::fmaf(*into_l, a, l * b);
-    for (uint32_t d = 0; d < head_dim; ++d) into_o[d] = std::fmaf(into_o[d], a, o[d] * b);
-}
-
 }  // namespace
 
 constinit const KernelTable kScalarKernels = {
@@ -233,9 +174,11 @@ constinit const KernelTable kScalarKernels = {
     reference::rope_adjacent,
     reference::rope_halves,
     reference::to_half,
-    attend<uint16_t>,
-    attend<float>,
-    merge_state,
+    reference::attend_f16,
+    reference::attend_f32,
+    reference::attend_q8,
+    reference::quantize_group,
+    reference::merge_state,
     reference::tile_maxima,
     reference::tile_masses,
 };
