@@ -104,6 +104,14 @@ struct Avx2 {
         h = _mm_max_epi32(h, _mm_shuffle_epi32(h, 0xb1));
         return _mm_cvtsi128_si32(h);
     }
+    // 16 floats -> 16 int8, rounded to nearest even, clamped.
+    static void store_rounded_16(int8_t* p, const F* v) {
+        const __m256i w = _mm256_packs_epi32(_mm256_cvtps_epi32(v[0]), _mm256_cvtps_epi32(v[1]));
+        const __m256i ordered = _mm256_permute4x64_epi64(w, 0xd8);
+        _mm_storeu_si128(
+            reinterpret_cast<__m128i*>(p),
+            _mm_packs_epi16(_mm256_castsi256_si128(ordered), _mm256_extracti128_si256(ordered, 1)));
+    }
     // 32 floats -> 32 int8, rounded to nearest even, clamped; the sums of the first 16 and the last.
     static Sums store_rounded_32(int8_t* p, const F* v) {
         const __m256i a = _mm256_packs_epi32(_mm256_cvtps_epi32(v[0]), _mm256_cvtps_epi32(v[1]));

@@ -103,6 +103,11 @@ struct Simd {
     }
     static I imax(I a, I b) { return _mm512_max_epi32(a, b); }
     static int reduce_max(I v) { return _mm512_reduce_max_epi32(v); }
+    // 16 floats -> 16 int8, rounded to nearest even, clamped.
+    static void store_rounded_16(int8_t* p, const F* v) {
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
+                         _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(v[0])));
+    }
     // 32 floats -> 32 int8, rounded to nearest even, clamped; the sums of the first 16 and the last.
     static Sums store_rounded_32(int8_t* p, const F* v) {
         const __m256i w = _mm256_set_m128i(_mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(v[1])),
