@@ -70,7 +70,7 @@ PairProduct::Side PairProduct::side(Act act, const PackedMatrix& matrix) const {
                                                                    : Path::decoded;
     else if (form.super)
         path = many && kernels.super_unpack ? Path::super_unpacked : Path::super_tile;
-    else if (many && !kernels.matmul_pair)
+    else if (many && (kernels.unpack_pays || !kernels.matmul_pair))
         path = Path::unpacked;
     return {&matrix, &kernels, path, matrix.tile_bytes(), matrix.n_groups()};
 }

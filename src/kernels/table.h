@@ -111,6 +111,7 @@ struct TileKernels {
     // f32, f16 and bf16.
     void (*matmul_floats)(const uint8_t* tile, uint32_t k, const float* x, uint32_t stride,
                           uint32_t n, TileOut out);
+    bool unpack_pays = false;  // for many columns, though there is matmul_pair
     // Two tiles of one type, columns [0, n) of the panel. Null where matmul is as fast.
     void (*matmul_pair)(const uint8_t* a, const uint8_t* b, uint32_t n_groups, QuantPanel panel,
                         uint32_t n, TileOut out_a, TileOut out_b, Ahead& ahead) = nullptr;

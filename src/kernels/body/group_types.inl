@@ -1,5 +1,6 @@
 // Weight types with groups of 32, over the vocabulary `Simd`: a type costs its constants and how
 // vector j of its group becomes u8, in the order of k. Registers hold it only where that is inlined.
+// kUnpackPays: that costs enough to do it once for many columns, even where pairs of tiles meet them.
 
 namespace kvik {
 namespace {
@@ -38,6 +39,7 @@ struct Q4_0 {
     static constexpr uint32_t kBytes = 288, kScaleAt = 256, kMinAt = 0;
     static constexpr WeightBits kBits = WeightBits::four;
     static constexpr bool kMin = false;
+    static constexpr bool kUnpackPays = false;
     static constexpr unsigned kZeroShift = 3;
     template <int j>
     [[gnu::always_inline]] static Simd::I vector(const uint8_t* group, int half) {
@@ -49,6 +51,7 @@ struct Q4_1 {
     static constexpr uint32_t kBytes = 320, kScaleAt = 256, kMinAt = 288;
     static constexpr WeightBits kBits = WeightBits::four;
     static constexpr bool kMin = true;
+    static constexpr bool kUnpackPays = false;
     static constexpr unsigned kZeroShift = 0;
     template <int j>
     [[gnu::always_inline]] static Simd::I vector(const uint8_t* group, int half) {
@@ -60,6 +63,7 @@ struct Q5_0 {
     static constexpr uint32_t kBytes = 352, kScaleAt = 320, kMinAt = 0;
     static constexpr WeightBits kBits = WeightBits::five;
     static constexpr bool kMin = false;
+    static constexpr bool kUnpackPays = true;
     static constexpr unsigned kZeroShift = 4;
     template <int j>
     [[gnu::always_inline]] static Simd::I vector(const uint8_t* group, int half) {
@@ -71,6 +75,7 @@ struct Q5_1 {
     static constexpr uint32_t kBytes = 384, kScaleAt = 320, kMinAt = 352;
     static constexpr WeightBits kBits = WeightBits::five;
     static constexpr bool kMin = true;
+    static constexpr bool kUnpackPays = true;
     static constexpr unsigned kZeroShift = 0;
     template <int j>
     [[gnu::always_inline]] static Simd::I vector(const uint8_t* group, int half) {
@@ -82,6 +87,7 @@ struct Q8_0 {
     static constexpr uint32_t kBytes = 544, kScaleAt = 512, kMinAt = 0;
     static constexpr WeightBits kBits = WeightBits::eight;
     static constexpr bool kMin = false;
+    static constexpr bool kUnpackPays = false;
     static constexpr unsigned kZeroShift = 7;
     template <int j>
     [[gnu::always_inline]] static Simd::I vector(const uint8_t* group, int half) {
@@ -94,6 +100,7 @@ struct IQ4_NL {
     static constexpr uint32_t kBytes = 288, kScaleAt = 256, kMinAt = 0;
     static constexpr WeightBits kBits = WeightBits::eight;
     static constexpr bool kMin = false;
+    static constexpr bool kUnpackPays = true;
     static constexpr unsigned kZeroShift = 7;
     template <int j>
     [[gnu::always_inline]] static Simd::I vector(const uint8_t* group, int half) {

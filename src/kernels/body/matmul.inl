@@ -182,6 +182,7 @@ constexpr TileKernels kernels_of() {
     TileKernels kernels = {matmul<W>, unpack<W>, decode<W>, nullptr, nullptr, nullptr};
     if constexpr (Simd::kUnpackedRows == 2) {
         kernels.matmul_pair = matmul_pair<W>;
+        kernels.unpack_pays = W::kUnpackPays;
         kernels.decoded_pair = decoded_pair<W, kGroup, decode<W>>;
     }
     return kernels;
