@@ -18,11 +18,15 @@ int quantize_group(const float* x, uint32_t n, int8_t* q, float* d) {
     }
     *d = amax / 127.0f;
     const Simd::F inverse = Simd::set(127.0f / amax);
-    for (uint32_t i = 0; i < n; i += 16) {
-        Simd::F v[kRegs];
-        for (int j = 0; j < kRegs; ++j)
-            v[j] = Simd::mul(Simd::load(x + i + j * Simd::kLanes), inverse);
-        Simd::store_rounded_16(q + i, v);
+    constexpr uint32_t kLanes = Simd::kLanes;
+    for (uint32_t i = 0; i < n; i += 32) {
+        Simd::F v[32 / kLanes];
+        for (uint32_t j = 0; j < 32 / kLanes; ++j)  // the last 16 may have nothing behind them
+            v[j] = i + j * kLanes < n ? Simd::mul(Simd::load(x + i + j * kLanes), inverse)
+                                      : Simd::zero();
+        int8_t rounded[32];
+        Simd::store_rounded_32(rounded, v);
+        __builtin_memcpy(q + i, rounded, n - i < 32 ? 16 : 32);
     }
     return 1;
 }
