@@ -2,7 +2,7 @@
 // from it and never learns what a model is.
 //
 // Shape   a block holds `block_tokens` positions of every layer in tiles of 16 tokens; see view.h
-//         for the layout. q8 keeps scales behind the bytes of each tile (R11 of kernels/SPEC.md).
+//         for the layout. q8 keeps scales behind the bytes of each tile (R10 of kernels/SPEC.md).
 // Source  PagedAttention: Kwon et al. 2023, arXiv 2309.06180, section 4.
 #pragma once
 

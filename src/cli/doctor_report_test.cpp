@@ -78,7 +78,7 @@ StepReport steps(uint32_t context) {
     StepReport report{.model = "m.gguf", .context = context, .costs = StepCosts()};
     for (size_t d = 0; d < StepCosts::kDepths.size(); ++d)
         for (size_t r = 0; r < StepCosts::kRows.size(); ++r)
-            report.costs->step_ms[d][r] = 4.0 * d + StepCosts::kRows[r];
+            report.costs->step_ms[d][r] = 4.0 * static_cast<double>(d) + StepCosts::kRows[r];
     report.costs->chunk_ms = {1, 10, 30};
     return report;
 }

@@ -1,4 +1,4 @@
-// Attention over q8 KV (R11 of SPEC.md): every instruction set gives the scalar reference's bits.
+// Attention over q8 KV (R10 of SPEC.md): every instruction set gives the scalar reference's bits.
 #include <gtest/gtest.h>
 #include <immintrin.h>
 

@@ -123,7 +123,7 @@ struct TileKernels {
                          uint32_t n, TileOut out_a, TileOut out_b, Ahead& ahead) = nullptr;
 };
 
-// Queries of q8 KV (R11): bytes, and for each group of 32 dims a scale and -(sum of the bytes).
+// Queries of q8 KV (R10): bytes, and for each group of 32 dims a scale and -(sum of the bytes).
 struct QuantQueries {
     const int8_t* q;      // [n_queries][kMaxHeadDim]
     const float* d;       // [n_queries][kMaxQueryGroups]
@@ -186,7 +186,7 @@ struct KernelTable {
     void (*attend_f16)(const AttentionChunk& chunk);
     void (*attend_f32)(const AttentionChunk& chunk);
     void (*attend_q8)(const AttentionChunk& chunk);
-    // R11: n values, a multiple of 16, as one group of R2. Returns 0 if one is NaN or infinite.
+    // R10: n values, a multiple of 16, as one group of R2. Returns 0 if one is NaN or infinite.
     int (*quantize_group)(const float* x, uint32_t n, int8_t* q, float* d);
     // R5's merge of a later state of one row into an earlier one; an empty later state (m = -inf)
     // is skipped. o and into_o: [head_dim].

@@ -153,7 +153,7 @@ uint32_t group_dims(uint32_t head_dim, uint32_t g) {
     return std::min(kKGroupDims, head_dim - g * kKGroupDims);
 }
 
-// q8 (R11). False: a query is not finite.
+// q8 (R10). False: a query is not finite.
 bool quantize_query(const KernelTable& kernels, const float* x, uint32_t head_dim, uint32_t row,
                     const ItemMemory& memory) {
     int8_t* q = memory.quant_q + row * kMaxHeadDim;

@@ -1,4 +1,4 @@
-// q8 KV (R11 of SPEC.md): K meets the query in integers, as weights meet activations; the scale of
+// q8 KV (R10 of SPEC.md): K meets the query in integers, as weights meet activations; the scale of
 // V goes into the weights of its tokens.
 
 namespace kvik {

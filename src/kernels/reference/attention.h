@@ -1,4 +1,4 @@
-// The scalar reference's attention: R5 and R11 of SPEC.md, for each type of KV.
+// The scalar reference's attention: R5 and R10 of SPEC.md, for each type of KV.
 #pragma once
 
 #include "kernels/table.h"
