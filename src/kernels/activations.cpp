@@ -74,6 +74,10 @@ void Activations::reset(uint32_t n_rows, uint32_t k, ActForms forms) {
                "quantised activations are whole groups");
     KVIK_CHECK(!forms.floats || room_.floats, "there is room for float activations");
     n_rows_ = n_rows;
+    // Even panels cost less than full ones and a rest; with many, the rest does not matter.
+    constexpr uint32_t kEvenPanels = 4;
+    const uint32_t n = n_panels();
+    width_ = n == 0 || n > kEvenPanels ? kPanelCols : (n_rows + n - 1) / n;
     k_ = k;
     forms_ = forms;
 }
@@ -90,7 +94,7 @@ SuperPanel Activations::super_panel(uint32_t p) const {
 }
 
 int Activations::load_row(const KernelTable& kernels, uint32_t row, const float* x) {
-    const uint32_t p = row / kPanelCols, c = row % kPanelCols;
+    const uint32_t p = row / width_, c = row % width_;
     int finite = 1;
     if (forms_.quantised) finite &= kernels.quantize(x, k_ / kGroup, quant_panel(p), c);
     if (forms_.super) finite &= kernels.super_quantize(x, k_ / kSuperGroup, super_panel(p), c);
@@ -107,6 +111,19 @@ int Activations::load_row(const KernelTable& kernels, uint32_t row, const float*
             for (uint32_t i = 0; i < k_; ++i) out[static_cast<uint64_t>(i) * stride] = x[i];
     }
     return finite;
+}
+
+int Activations::load_groups(const KernelTable& kernels, uint32_t row, uint32_t first, uint32_t n,
+                             const float* x) {
+    KVIK_CHECK(forms_.quantised && !forms_.super && !forms_.floats,
+               "a row comes in parts in groups of 32 only");
+    QuantPanel panel = quant_panel(row / width_);
+    const uint64_t skip = uint64_t{first} * panel.stride;
+    panel.q += skip * kGroup;
+    panel.d += skip;
+    panel.u += skip;
+    panel.nsum += skip;
+    return kernels.quantize(x, n, panel, row % width_);
 }
 
 }  // namespace kvik

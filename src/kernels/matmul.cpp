@@ -180,7 +180,7 @@ void PairProduct::into(uint32_t begin, uint32_t end, const float* bias, float* o
         const uint32_t first = 2 * pair * kTileRows, second = first + kTileRows;
         Ready ready = prepare(tiles_of(pair));
         for (uint32_t p = 0; p < x_.n_panels(); ++p) {
-            float* to = out + uint64_t{p} * kPanelCols * width;
+            float* to = out + uint64_t{x_.first_row(p)} * width;
             if (!bias && second + kTileRows <= width) {
                 run(ready, p, {to + first, width}, {to + second, width});
                 continue;

@@ -65,7 +65,7 @@ class PairProduct {
         Ready ready = prepare(tiles);
         for (uint32_t p = 0; p < x_.n_panels(); ++p) {
             run(ready, p, {scratch_.out, kSinkStride}, {scratch_.out + kTileRows, kSinkStride});
-            sink(p * kPanelCols, x_.panel_cols(p), static_cast<const float*>(scratch_.out));
+            sink(x_.first_row(p), x_.panel_cols(p), static_cast<const float*>(scratch_.out));
         }
     }
     // out[n_rows of x][n_rows of the matrix], with bias unless it is null. Of one matrix only.

@@ -49,6 +49,9 @@ uint64_t lay_out(TransformerScratch& s, const ModelConfig& config, ActForms form
     s.workers.clear();
     std::byte* shared =
         pieces.take<std::byte>(Activations::bytes_needed(static_cast<uint32_t>(rows), k, forms));
+    const ActForms of_ff = {.quantised = forms.quantised};
+    std::byte* shared_ff = pieces.take<std::byte>(
+        Activations::bytes_needed(static_cast<uint32_t>(rows), config.ff_size, of_ff));
     for (uint32_t i = 0; i < n_workers; ++i) {
         TileScratch tiles;
         tiles.unpacked = pieces.take<UnpackedGroup>(TileScratch::unpacked_bytes(k));
@@ -66,9 +69,11 @@ uint64_t lay_out(TransformerScratch& s, const ModelConfig& config, ActForms form
             pieces.take<int32_t>(kBundleItems * kMaxQueries * kMaxQueryGroups * 4);
         auto* states = pieces.take<AttentionState>(kBundleItems * sizeof(AttentionState));
         if (base)
-            s.workers.push_back({tiles, Activations(own, kPanelCols, k, forms),
-                                 Activations(shared, static_cast<uint32_t>(rows), k, forms), row,
-                                 settled, queries, scores, quant_q, quant_d, quant_nsum, states});
+            s.workers.push_back(
+                {tiles, Activations(own, kPanelCols, k, forms),
+                 Activations(shared, static_cast<uint32_t>(rows), k, forms),
+                 Activations(shared_ff, static_cast<uint32_t>(rows), config.ff_size, of_ff), row,
+                 settled, queries, scores, quant_q, quant_d, quant_nsum, states});
     }
     return pieces.used();
 }

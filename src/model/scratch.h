@@ -52,6 +52,7 @@ struct WorkerScratch {
     TileScratch tiles;
     Activations activations;   // of a small batch: each worker loads all of it, without a barrier
     Activations shared;        // of a large one: a handle of its own to the memory of all
+    Activations shared_ff;     // of the MLP's inner rows where whoever computes them quantises them
     float* row = nullptr;      // [max(hidden, ...)] a normed row on its way
     float* settled = nullptr;  // [hidden] a row of the residual stream that others own
     float* queries = nullptr;  // [kBundleItems][kMaxQueries][kMaxHeadDim]

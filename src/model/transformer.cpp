@@ -15,6 +15,8 @@
 namespace kvik {
 namespace {
 
+constexpr uint32_t kCachedGroups = 2048;  // of 32 floats: what waits to be quantised, 256 KiB
+
 ActForms forms_of(Act act, std::initializer_list<const LinearWeights*> linears) {
     ActForms forms;
     for (const LinearWeights* linear : linears)
@@ -27,6 +29,14 @@ ActForms forms_of(const TransformerWeights& weights, Act act) {
     for (const LayerWeights& l : weights.layers)
         forms.add(forms_of(act, {&l.q, &l.k, &l.v, &l.o, &l.gate, &l.up, &l.down}));
     return forms;
+}
+
+// The rows that a worker loads for all: whole panels, so that no two write to the same cache lines,
+// unless there are fewer panels than workers.
+Share loaded_rows(Worker worker, const Activations& x) {
+    if (x.n_panels() < worker.count()) return share(worker, x.n_rows());
+    const Share panels = share(worker, x.n_panels());
+    return {x.first_row(panels.begin), std::min(x.first_row(panels.end), x.n_rows())};
 }
 
 }  // namespace
@@ -102,11 +112,7 @@ void Transformer::run(const Step& step) const {
         worker.barrier();
         stream.add(s.delta, layer.attn_post_norm);
         const Activations& x = load_normed(step, stream, layer.ffn_norm, i, mlp_forms_[i]);
-        config_.mlp == Mlp::gelu ? only_up(step, layer, x) : gate_and_up(step, layer, x);
-        step.end(StepPart::gate_up);
-        worker.barrier();
-        project(step, layer.down,
-                load(step, s.ff, config_.ff_size, i, act_forms(act_, layer.down.matrix)), s.delta);
+        mlp(step, i, x);
         step.end(StepPart::down);
         worker.barrier();
         stream.add(s.delta, layer.ffn_post_norm);
@@ -173,7 +179,7 @@ const Activations& Transformer::load_rows(const Step& step, uint32_t width, ActF
     }
     Activations& x = step.own().shared;  // the last to read it have passed a barrier
     x.reset(n_rows, width, forms);
-    const Share rows = share(step.worker, n_rows);
+    const Share rows = loaded_rows(step.worker, x);
     for (uint32_t row = rows.begin; row < rows.end; ++row) load_row(row, x, true);
     step.end(StepPart::norm);
     step.worker.barrier();
@@ -215,22 +221,60 @@ void Transformer::project_pairs(const Step& step, const LinearWeights& linear, S
     product.into(pairs.begin, pairs.end, linear.bias, out);
 }
 
-void Transformer::gate_and_up(const Step& step, const LayerWeights& layer,
-                              const Activations& x) const {
+// Where down takes groups of 32, whoever computes the activations of a group quantises them while
+// they are in its cache; else every row is loaded when all of it is there.
+void Transformer::mlp(const Step& step, uint32_t layer, const Activations& x) const {
+    const LayerWeights& weights = weights_.layers[layer];
+    TransformerScratch& s = step.s;
     const uint32_t width = config_.ff_size;
-    const auto activate = config_.mlp == Mlp::silu_gated ? kernels_.silu_mul : kernels_.gelu_mul;
-    const PairProduct product(kernels_, act_, layer.gate.matrix, layer.up.matrix, x,
-                              step.own().tiles);
-    const auto sink = [&](uint32_t tile, uint32_t row, uint32_t n, const float* out) {
-        const uint32_t first = tile * kTileRows;
-        const uint32_t count = std::min(kTileRows, width - first);
-        for (uint32_t c = 0; c < n; ++c) {
-            const float* gate = out + c * kSinkStride;
-            activate(gate, gate + kTileRows, count, step.s.ff + uint64_t{row + c} * width + first);
+    const ActForms forms = act_forms(act_, weights.down.matrix);
+    if (config_.mlp == Mlp::gelu) {
+        only_up(step, weights, x);
+    } else {
+        const PairProduct product(kernels_, act_, weights.gate.matrix, weights.up.matrix, x,
+                                  step.own().tiles);
+        if (forms.quantised) {
+            Activations& ff = step.own().shared_ff;
+            ff.reset(step.n_rows(), width, forms);
+            const uint32_t at_once = std::max(8u, kCachedGroups / step.n_rows());
+            step.work.each(width / kGroup, [&](Share groups) {
+                for (uint32_t g = groups.begin; g < groups.end; g += at_once) {
+                    const uint32_t n = std::min(at_once, groups.end - g);
+                    gate_and_up(step, weights, {2 * g, 2 * (g + n)}, product);
+                    step.end(StepPart::gate_up);
+                    for (uint32_t row = 0; row < step.n_rows(); ++row)
+                        if (!ff.load_groups(kernels_, row, g, n,
+                                            s.ff + uint64_t{row} * width + g * kGroup))
+                            step.flag(layer);
+                    step.end(StepPart::norm);
+                }
+            });
+            step.worker.barrier();
+            return project(step, weights.down, ff, s.delta);
         }
-    };
-    step.work.each(product.n_pairs(),
-                   [&](Share mine) { product.each(mine.begin, mine.end, sink); });
+        step.work.each(product.n_pairs(),
+                       [&](Share pairs) { gate_and_up(step, weights, pairs, product); });
+    }
+    step.end(StepPart::gate_up);
+    step.worker.barrier();
+    project(step, weights.down, load(step, s.ff, width, layer, forms), s.delta);
+}
+
+// A pair is a tile of the gate and the same tile of up.
+void Transformer::gate_and_up(const Step& step, const LayerWeights& layer, Share pairs,
+                              const PairProduct& product) const {
+    const uint32_t width = layer.gate.matrix.n_rows;
+    const auto activate = config_.mlp == Mlp::silu_gated ? kernels_.silu_mul : kernels_.gelu_mul;
+    product.each(pairs.begin, pairs.end,
+                 [&](uint32_t tile, uint32_t row, uint32_t n, const float* out) {
+                     const uint32_t first = tile * kTileRows;
+                     const uint32_t count = std::min(kTileRows, width - first);
+                     for (uint32_t c = 0; c < n; ++c) {
+                         const float* gate = out + c * kSinkStride;
+                         activate(gate, gate + kTileRows, count,
+                                  step.s.ff + uint64_t{row + c} * width + first);
+                     }
+                 });
 }
 
 // A plain MLP: the outputs of a worker's own tiles go through the activation in place.

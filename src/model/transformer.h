@@ -47,7 +47,10 @@ class Transformer : public Model {
     // Only the tile pairs of `pairs`.
     void project_pairs(const Step& step, const LinearWeights& linear, Share pairs,
                        const Activations& x, float* out) const;
-    void gate_and_up(const Step& step, const LayerWeights& layer, const Activations& x) const;
+    // Gate, up and down; what down adds goes to scratch.delta.
+    void mlp(const Step& step, uint32_t layer, const Activations& x) const;
+    void gate_and_up(const Step& step, const LayerWeights& layer, Share pairs,
+                     const PairProduct& product) const;
     void only_up(const Step& step, const LayerWeights& layer, const Activations& x) const;
     void head(const Step& step, const Stream& stream) const;
 
