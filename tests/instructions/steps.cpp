@@ -149,7 +149,7 @@ void measure_attention(const std::string& folder, ThreadPool& pool) {
         std::string_view name;
         KvType type;
     };
-    for (const Kv kv : {Kv{"f16", KvType::f16}, Kv{"f32", KvType::f32}}) {
+    for (const Kv kv : {Kv{"f16", KvType::f16}, Kv{"f32", KvType::f32}, Kv{"q8", KvType::q8}}) {
         Steps steps(model_path(folder, DType::q4_0), pool, kv.type);
         steps.prefill(384);
         steps.measure(fmt::format("{} KV prefill 64 at 384", kv.name), 384, 64, 1);
