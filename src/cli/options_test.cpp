@@ -25,10 +25,26 @@ struct Options {
 
 TEST(Options, each_flag_lands_in_its_field) {
     Options o;
-    ASSERT_TRUE(o.parse({"--ctx=100", "--threads=2", "--kv=f32", "--cache-ram=2G", "--block=64",
-                         "--ubatch=33", "--isa=avx2", "--act=f32", "--calibrate=off", "--no-cache", "-n=5", "--stop=a",
-                         "--stop=b", "--ignore-eos", "--temp=0", "--top-k=3", "--top-p=0.5",
-                         "--min-p=0", "--seed=18446744073709551615", "--draft=none"}));
+    ASSERT_TRUE(o.parse({"--ctx=100",
+                         "--threads=2",
+                         "--kv=f32",
+                         "--cache-ram=2G",
+                         "--block=64",
+                         "--ubatch=33",
+                         "--isa=avx2",
+                         "--act=f32",
+                         "--calibrate=off",
+                         "--no-cache",
+                         "-n=5",
+                         "--stop=a",
+                         "--stop=b",
+                         "--ignore-eos",
+                         "--temp=0",
+                         "--top-k=3",
+                         "--top-p=0.5",
+                         "--min-p=0",
+                         "--seed=18446744073709551615",
+                         "--draft=none"}));
     EXPECT_EQ(o.engine.context, 100u);
     EXPECT_EQ(o.engine.n_threads, 2u);
     EXPECT_EQ(o.engine.kv_type, KvType::f32);

@@ -63,8 +63,7 @@ struct Problem {
 };
 
 class Matmul : public ::testing::TestWithParam<const KernelTable*> {};
-INSTANTIATE_TEST_SUITE_P(Isa, Matmul, ::testing::ValuesIn(runnable_kernels()),
-                         test_name);
+INSTANTIATE_TEST_SUITE_P(Isa, Matmul, ::testing::ValuesIn(runnable_kernels()), test_name);
 
 void expect_rows_alone_give_the_same(Problem problem, const std::vector<float>& x,
                                      const std::string& what) {

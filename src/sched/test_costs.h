@@ -11,7 +11,9 @@ namespace kvik {
 template <class Random>
 StepCosts random_costs(Random&& random) {
     const double most_ms = random() % 2 ? 20 : 2000;
-    const auto some_ms = [&] { return random() % 3 ? static_cast<double>(random() % 1000) * most_ms / 1000 : 0.0; };
+    const auto some_ms = [&] {
+        return random() % 3 ? static_cast<double>(random() % 1000) * most_ms / 1000 : 0.0;
+    };
     StepCosts costs;
     StepCosts::Row added{};  // what each depth adds to the one before
     for (size_t d = 0; d < StepCosts::kDepths.size(); ++d) {

@@ -116,8 +116,8 @@ struct Avx2 {
     static Sums store_rounded_32(int8_t* p, const F* v) {
         const __m256i a = _mm256_packs_epi32(_mm256_cvtps_epi32(v[0]), _mm256_cvtps_epi32(v[1]));
         const __m256i b = _mm256_packs_epi32(_mm256_cvtps_epi32(v[2]), _mm256_cvtps_epi32(v[3]));
-        const __m256i w = _mm256_permutevar8x32_epi32(
-            _mm256_packs_epi16(a, b), _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+        const __m256i w = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(a, b),
+                                                      _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), w);
         __m256i s =
             _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_set1_epi8(1), w), _mm256_set1_epi16(1));
