@@ -19,8 +19,6 @@
 namespace kvik {
 namespace {
 
-using reference::spec_exp;
-using reference::tree;
 
 // ---- weights --------------------------------------------------------------------------------
 
