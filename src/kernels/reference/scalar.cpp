@@ -19,7 +19,6 @@
 namespace kvik {
 namespace {
 
-
 // ---- weights --------------------------------------------------------------------------------
 
 // R2's step for one group: acc = fma(float(isum) * da, dw, acc), then the minimum.
