@@ -1,31 +1,13 @@
-// A step that only decodes allocates nothing of its own. Counted by replacing operator new for the
-// whole test binary; only the thread and the moment that ask are counted.
+// A step that only decodes allocates nothing of its own.
 #include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <new>
 
 #include "cache/kv_storage.h"
 #include "engine/rig/requests.h"
 #include "engine/rig/step_rig.h"
 #include "model/step_profile.h"
+#include "testing/counting_new.h"
 #include "testing/hash_model.h"
 #include "testing/model_rig.h"
-
-static thread_local bool is_counting = false;
-static thread_local uint64_t n_allocations = 0;
-
-[[gnu::noinline]] void* operator new(std::size_t n_bytes) {
-    n_allocations += is_counting;
-    if (void* memory = std::malloc(n_bytes > 0 ? n_bytes : 1)) return memory;
-    throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-    std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-    std::free(memory);
-}
 
 namespace kvik {
 namespace {
@@ -40,10 +22,13 @@ TEST(Allocation, a_step_that_only_decodes_makes_none) {
     }
     rig.stepper().use_costs(StepCosts());
     for (int i = 0; i < 3; ++i) rig.stepper().step();
-    is_counting = true;
-    for (int i = 0; i < 50; ++i) rig.stepper().step();  // crosses three blocks
-    is_counting = false;
-    EXPECT_EQ(n_allocations, 0u);
+    uint64_t n_bytes = 0;
+    {
+        const CountedBytes counted;
+        for (int i = 0; i < 50; ++i) rig.stepper().step();  // crosses three blocks
+        n_bytes = counted.total();
+    }
+    EXPECT_EQ(n_bytes, 0u);
     rig.run();
 }
 
@@ -67,13 +52,12 @@ TEST(Allocation, a_forward_of_a_transformer_makes_none) {
             const BlockId block{0};
             const SequenceRows rows = {{&block, 1}, 0, 0, n_rows};
             const uint32_t last = n_rows - 1;
-            n_allocations = 0;
-            is_counting = true;
+            const CountedBytes counted;
             const Result<void> done =
                 model.forward({tokens, {&rows, 1}, {&last, 1}}, storage.view(), *scratch, logits);
-            is_counting = false;
+            const uint64_t n_bytes = counted.total();
             EXPECT_TRUE(done.has_value());
-            EXPECT_EQ(n_allocations, 0u) << n_rows << " rows";
+            EXPECT_EQ(n_bytes, 0u) << n_rows << " rows";
         }
     }
 }
