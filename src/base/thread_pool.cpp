@@ -162,10 +162,11 @@ struct ThreadPool::Impl {
     // first looks whether anybody sleeps: were that look done before the store is seen, a worker
     // could fall asleep in between and nobody would wake it.
     void barrier(uint32_t worker) noexcept {
-        if (n_running == 1) return;
+        const uint32_t n = n_running;  // after the last arrival it may be the next run's
+        if (n == 1) return;
         ++lanes[worker].waited.n;
         const uint32_t now = phase.load(std::memory_order_relaxed);
-        if (n_arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == n_running) {
+        if (n_arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == n) {
             n_arrived.store(0, std::memory_order_relaxed);
             if (n_sleeping.load(std::memory_order_relaxed) > 0)
                 released_ns.store(now_ns(), std::memory_order_relaxed);
