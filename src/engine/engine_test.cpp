@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "engine/rig/requests.h"
-#include "engine/rig/scratch_folder.h"
 #include "engine/settings.h"
 #include "testing/hash_model.h"
+#include "testing/scratch_folder.h"
 
 namespace kvik {
 namespace {

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "engine/rig/scratch_folder.h"
 #include "sched/test_costs.h"
+#include "testing/scratch_folder.h"
 
 namespace kvik {
 namespace {

@@ -1,6 +1,5 @@
 // Every instruction set that this machine runs gives the scalar reference's bits, entry by entry.
 #include <gtest/gtest.h>
-#include <immintrin.h>
 
 #include <cmath>
 #include <limits>
@@ -19,17 +18,7 @@ constexpr TileType kSuper[] = {TileType::q2_k, TileType::q3_k, TileType::q4_k, T
 constexpr uint32_t kSuperWidths[] = {256, 768, 2304};
 constexpr uint32_t kWidths[] = {32, 96, 576, 640, 2304};
 
-class Bits : public ::testing::TestWithParam<const KernelTable*> {
-  protected:
-    // As workers do (R7); 0x8040 is FTZ and DAZ.
-    void SetUp() override { _mm_setcsr(before | 0x8040u); }
-    void TearDown() override { _mm_setcsr(before); }
-
-    const unsigned before = _mm_getcsr();
-    const KernelTable& fast = *GetParam();
-    const KernelTable& scalar = kScalarKernels;
-    Rng rng{20240607};
-};
+class Bits : public IsaTest {};
 
 INSTANTIATE_TEST_SUITE_P(Isa, Bits, ::testing::ValuesIn(runnable_kernels()), test_name);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <immintrin.h>
 
 #include <algorithm>
 #include <cstring>
@@ -24,6 +25,19 @@ inline std::string test_name(const ::testing::TestParamInfo<const KernelTable*>&
     std::replace(name.begin(), name.end(), '-', '_');
     return name;
 }
+
+// A test that is run for each instruction set, with the worker's control word (R7): 0x8040 is FTZ
+// and DAZ.
+class IsaTest : public ::testing::TestWithParam<const KernelTable*> {
+  protected:
+    void SetUp() override { _mm_setcsr(before | 0x8040u); }
+    void TearDown() override { _mm_setcsr(before); }
+
+    const unsigned before = _mm_getcsr();
+    const KernelTable& fast = *GetParam();
+    const KernelTable& scalar = kScalarKernels;
+    Rng rng{20240607};
+};
 
 inline float normal(Rng& rng, float scale = 1.0f) {
     return std::normal_distribution<float>(0.0f, scale)(rng);

@@ -1,6 +1,5 @@
 // What is noted of tiles of logits: every instruction set gives the scalar reference's bits.
 #include <gtest/gtest.h>
-#include <immintrin.h>
 
 #include <cmath>
 #include <limits>
@@ -15,17 +14,7 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-class LogitTileKernels : public ::testing::TestWithParam<const KernelTable*> {
-  protected:
-    // As workers do (R7); 0x8040 is FTZ and DAZ.
-    void SetUp() override { _mm_setcsr(before | 0x8040u); }
-    void TearDown() override { _mm_setcsr(before); }
-
-    const unsigned before = _mm_getcsr();
-    const KernelTable& fast = *GetParam();
-    const KernelTable& scalar = kScalarKernels;
-    Rng rng{20250117};
-};
+class LogitTileKernels : public IsaTest {};
 
 INSTANTIATE_TEST_SUITE_P(Isa, LogitTileKernels, ::testing::ValuesIn(runnable_kernels()), test_name);
 

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "cli/repl/scratch_folder.h"
+#include "testing/scratch_folder.h"
 
 namespace kvik::cli {
 namespace {

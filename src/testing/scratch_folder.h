@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 
-namespace kvik::cli {
+namespace kvik {
 
 class ScratchFolder {
   public:
@@ -24,6 +24,7 @@ class ScratchFolder {
     ScratchFolder& operator=(const ScratchFolder&) = delete;
 
     std::string path(const std::string& name) const { return path_ + "/" + name; }
+    const std::string& path() const { return path_; }
     size_t n_files() const {
         const std::filesystem::directory_iterator all(path_);
         return static_cast<size_t>(std::distance(begin(all), end(all)));
@@ -33,4 +34,4 @@ class ScratchFolder {
     std::string path_;
 };
 
-}  // namespace kvik::cli
+}  // namespace kvik
