@@ -68,6 +68,9 @@ struct GenerateRequest {
     EndTokens end_tokens = EndTokens::stop;
     std::vector<std::string> stop;  // at most 16 stop strings, none empty
     CachePolicy cache = CachePolicy::reuse;
+    // Requests with different salts share no KV, so that nobody learns from its own waiting time
+    // what others have asked. Empty: what all without one share.
+    std::string cache_salt;
     bool want_logprobs = false;     // TokenEvent::logprob of the raw distribution
     bool want_logits_hash = false;  // Summary::logits_sha256
     // Sees every row of logits of the prompt in order, on the engine thread: [vocab_size] f32.

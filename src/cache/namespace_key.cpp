@@ -22,4 +22,11 @@ NamespaceKey namespace_key(std::initializer_list<std::string_view> parts) {
     return key;
 }
 
+NamespaceKey namespace_within(const NamespaceKey& base, const NamespaceSlots& slots) {
+    if (slots.adapter.empty() && slots.salt.empty()) return base;
+    const std::string_view above(reinterpret_cast<const char*>(base.words.data()),
+                                 sizeof(base.words));
+    return namespace_key({above, slots.adapter, slots.salt});
+}
+
 }  // namespace kvik

@@ -21,4 +21,14 @@ struct NamespaceKey {
 
 NamespaceKey namespace_key(std::initializer_list<std::string_view> parts);
 
+// What a request may add to the namespace of its model. An adapter is named by the digest of its
+// content and its scale, so that another one under the same name is another one.
+struct NamespaceSlots {
+    std::string_view adapter;  // empty: none
+    std::string_view salt;     // of a tenant; empty: none
+};
+
+// The next link of the chain: a namespace within `base`, which it equals for no slots at all.
+NamespaceKey namespace_within(const NamespaceKey& base, const NamespaceSlots& slots);
+
 }  // namespace kvik

@@ -23,4 +23,19 @@ TEST(NamespaceKey, keeps_parts_from_running_into_each_other) {
     EXPECT_NE(namespace_key({"a1:b"}), namespace_key({"a", "b"}));
 }
 
+TEST(NamespaceKey, is_anothers_for_every_adapter_and_every_salt) {
+    const NamespaceKey base = namespace_key({"model"});
+    EXPECT_EQ(namespace_within(base, {}), base);
+    const NamespaceKey of_a = namespace_within(base, {.adapter = "digest a, scale 1", .salt = ""});
+    const NamespaceKey salted =
+        namespace_within(base, {.adapter = "", .salt = "digest a, scale 1"});
+    EXPECT_NE(of_a, base);
+    EXPECT_NE(salted, base);
+    EXPECT_NE(of_a, salted);
+    EXPECT_NE(of_a, namespace_within(base, {.adapter = "digest b, scale 1", .salt = ""}));
+    EXPECT_NE(of_a, namespace_within(base, {.adapter = "digest a, scale 1", .salt = "s"}));
+    EXPECT_NE(of_a, namespace_within(namespace_key({"model2"}),
+                                     {.adapter = "digest a, scale 1", .salt = ""}));
+}
+
 }  // namespace kvik

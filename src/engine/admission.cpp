@@ -24,6 +24,7 @@ bool Stepper::waits_for_twin(const Job& job) {
     uint32_t n_common = 0;
     for (auto& other : jobs_) {
         if (!other->is_admitted || other->has_ended() || other->cache == CachePolicy::off) continue;
+        if (other->ns != job.ns) continue;
         const uint32_t n = common_prefix(other->sequence.prompt(), job.sequence.tokens());
         if (n > n_common) {
             n_common = n;
@@ -31,13 +32,13 @@ bool Stepper::waits_for_twin(const Job& job) {
         }
     }
     if (n_common < kLeastTwinTokens ||
-        n_common < cache_->n_cached(job.sequence.tokens()) + kLeastTwinTokens) {
+        n_common < cache_->n_cached(job.ns, job.sequence.tokens()) + kLeastTwinTokens) {
         return false;
     }
     const uint32_t n_computed = leader->sequence.n_computed();
     if (n_computed < n_common) return true;
     const uint32_t n_whole = n_computed - n_computed % cache_->block_tokens();
-    cache_->publish(leader->sequence, n_whole >= n_common ? n_whole : n_computed);
+    cache_->publish(leader->ns, leader->sequence, n_whole >= n_common ? n_whole : n_computed);
     return false;
 }
 
@@ -62,7 +63,7 @@ bool Stepper::fits(const Job& job, const PrefixHit& hit) {
 bool Stepper::admit(Job& job) {
     Sequence& sequence = job.sequence;
     PrefixHit hit;
-    if (job.may_adopt()) hit = cache_->find(sequence.tokens());
+    if (job.may_adopt()) hit = cache_->find(job.ns, sequence.tokens());
     if (!fits(job, hit)) return false;
     job.is_admitted = true;
     if (!job.started_ms) {

@@ -68,8 +68,8 @@ void Stepper::take_logits(Job& job, LogitsRows rows) {
     const uint32_t last = rows.first + rows.n - 1;
     const std::span<const float> row = logits_rows(last, 1);
     if (n_computed == n_prompt && job.cache == CachePolicy::reuse) {
-        cache_->publish(job.sequence, n_prompt);
-        cache_->store_logits(job.sequence, n_prompt, row);
+        cache_->publish(job.ns, job.sequence, n_prompt);
+        cache_->store_logits(job.ns, job.sequence.prompt(), row);
     }
     pick(job, row, notes_.rows(last, 1)[0]);
 }

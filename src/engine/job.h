@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/digest.h"
+#include "cache/namespace_key.h"
 #include "engine/answer.h"
 #include "engine/stream_channel.h"
 #include "kvik/kvik.h"
@@ -25,6 +26,7 @@ struct Job {
     Sequence sequence;
     Answer answer;
     CachePolicy cache = CachePolicy::reuse;
+    NamespaceKey ns;  // where it finds and publishes KV
     std::optional<Sha256> hash;
 
     bool is_admitted = false;         // it takes part in steps

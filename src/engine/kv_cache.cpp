@@ -19,14 +19,14 @@ KvCache::KvCache(KvStorage storage, const Settings& settings)
              .n_blocks = settings.budget.n_blocks,
              .logits_bytes = settings.budget.logits_bytes}) {}
 
-PrefixHit KvCache::find(std::span<const TokenId> tokens) const {
-    PrefixHit hit = tree_.find(ns_, tokens);
+PrefixHit KvCache::find(const NamespaceKey& ns, std::span<const TokenId> tokens) const {
+    PrefixHit hit = tree_.find(ns, tokens);
     if (hit.n_tokens < tokens.size() || !hit.logits.empty()) return hit;
-    return tree_.find(ns_, tokens.first(tokens.size() - 1));
+    return tree_.find(ns, tokens.first(tokens.size() - 1));
 }
 
-uint32_t KvCache::n_cached(std::span<const TokenId> tokens) const {
-    return tree_.find(ns_, tokens).n_tokens;
+uint32_t KvCache::n_cached(const NamespaceKey& ns, std::span<const TokenId> tokens) const {
+    return tree_.find(ns, tokens).n_tokens;
 }
 
 void KvCache::adopt(Sequence& sequence, PrefixHit&& hit) {
@@ -34,19 +34,18 @@ void KvCache::adopt(Sequence& sequence, PrefixHit&& hit) {
     sequence.table().adopt(std::move(hit));
 }
 
-void KvCache::publish(Sequence& sequence, uint32_t n_tokens) {
+void KvCache::publish(const NamespaceKey& ns, Sequence& sequence, uint32_t n_tokens) {
     KVIK_CHECK(n_tokens <= sequence.n_computed(), "only computed tokens are published");
     if (n_tokens == 0) return;
     const std::span<const TokenId> tokens = sequence.tokens().first(n_tokens);
     const size_t n_blocks = (n_tokens + block_tokens() - 1) / block_tokens();
-    const InsertReport report =
-        tree_.insert(ns_, tokens, sequence.table().blocks().first(n_blocks));
-    if (report.n_duplicates > 0) sequence.table().remap(tree_.find(ns_, tokens));
+    const InsertReport report = tree_.insert(ns, tokens, sequence.table().blocks().first(n_blocks));
+    if (report.n_duplicates > 0) sequence.table().remap(tree_.find(ns, tokens));
 }
 
-void KvCache::store_logits(const Sequence& sequence, uint32_t n_tokens,
+void KvCache::store_logits(const NamespaceKey& ns, std::span<const TokenId> tokens,
                            std::span<const float> logits) {
-    tree_.store_logits(ns_, sequence.tokens().first(n_tokens), logits);
+    tree_.store_logits(ns, tokens, logits);
 }
 
 void KvCache::check_invariants(uint64_t n_held) const {

@@ -32,16 +32,21 @@ class KvCache {
     uint64_t block_bytes() const { return storage_.spec().block_bytes(); }
     PrefixStats stats() const { return tree_.stats(); }
 
+    // All of what follows is within a namespace: that of the engine, or one below it.
+    const NamespaceKey& ns() const { return ns_; }
+
     // The longest cached prefix of `tokens` from which the last token's logits can be had: all of
     // them if those logits are stored, else at least one less.
-    PrefixHit find(std::span<const TokenId> tokens) const;
-    uint32_t n_cached(std::span<const TokenId> tokens) const;  // however its logits
+    PrefixHit find(const NamespaceKey& ns, std::span<const TokenId> tokens) const;
+    uint32_t n_cached(const NamespaceKey& ns,
+                      std::span<const TokenId> tokens) const;  // however its logits
     void adopt(Sequence& sequence, PrefixHit&& hit);
 
     // Shares the KV of the sequence's first n tokens; blocks that were computed twice are freed.
-    void publish(Sequence& sequence, uint32_t n_tokens);
-    // Remembers the logits after the first n tokens, which are published.
-    void store_logits(const Sequence& sequence, uint32_t n_tokens, std::span<const float> logits);
+    void publish(const NamespaceKey& ns, Sequence& sequence, uint32_t n_tokens);
+    // Remembers the logits after these tokens, which are published.
+    void store_logits(const NamespaceKey& ns, std::span<const TokenId> tokens,
+                      std::span<const float> logits);
 
     uint32_t evict(uint32_t n_blocks) { return tree_.evict(n_blocks); }
     uint32_t let_go_shared() { return tree_.let_go_shared(1); }

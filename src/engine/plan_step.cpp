@@ -36,7 +36,8 @@ void Stepper::plan() {
 // again.
 void Stepper::preempt(Job& job) {
     ++counts_.n_preemptions;
-    if (job.cache == CachePolicy::reuse) cache_->publish(job.sequence, job.sequence.n_computed());
+    if (job.cache == CachePolicy::reuse)
+        cache_->publish(job.ns, job.sequence, job.sequence.n_computed());
     job.sequence.give_up();
     job.is_admitted = false;
 }

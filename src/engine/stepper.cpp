@@ -95,6 +95,7 @@ std::unique_ptr<Job> Stepper::make_job(Submission submission) {
     Sequence sequence(cache_->make_table(max_tokens), std::move(request.prompt), max_tokens);
     auto job = std::make_unique<Job>(std::move(sequence), std::move(answer));
     job->cache = settings_.cache == CachePolicy::off ? CachePolicy::off : request.cache;
+    job->ns = namespace_within(cache_->ns(), {.adapter = {}, .salt = request.cache_salt});
     if (request.want_logits_hash) job->hash.emplace();
     job->submitted_ms = submission.submitted_ms;
     job->channel = std::move(submission.channel);
@@ -128,7 +129,7 @@ static Summary summary_of(const Job& job, double now_ms) {
 void Stepper::release(Job& job) {
     if (job.cache == CachePolicy::reuse && !job.error) {
         const uint32_t n_kept = job.sequence.n_prompt() + job.answer.n_kept();
-        cache_->publish(job.sequence, std::min(n_kept, job.sequence.n_computed()));
+        cache_->publish(job.ns, job.sequence, std::min(n_kept, job.sequence.n_computed()));
     }
     job.sequence.give_up();
 }

@@ -55,6 +55,21 @@ TEST_F(StepperTest, computes_one_token_of_a_cached_prompt_whose_logits_it_lacks)
     EXPECT_EQ(told.ids, expected(shorter).ids);
 }
 
+TEST_F(StepperTest, shares_nothing_between_salts_neither_cached_nor_as_twins) {
+    StepRig rig(model_, options());
+    GenerateRequest request = request_for(tokens(77), 1);
+    const Expected right = expected(request);
+    std::vector<std::shared_ptr<StreamChannel>> channels;
+    for (const char* salt : {"", "a", "b"}) {
+        request.cache_salt = salt;
+        channels.push_back(rig.submit(request));
+    }
+    rig.run();
+    EXPECT_EQ(model_.n_rows_computed(), 3 * 77u);
+    for (const auto& channel : channels) EXPECT_EQ(told_by(*channel).ids, right.ids);
+    EXPECT_EQ(rig.ask(request).summary.timings.cached_n, 77u);
+}
+
 TEST_F(StepperTest, goes_on_from_an_answer_as_from_a_prompt) {
     StepRig rig(model_, options());
     const std::vector<TokenId> prompt = tokens(30);
