@@ -30,19 +30,6 @@ class StepperTest : public ::testing::Test {
     Random random_{1};
 };
 
-TEST_F(StepperTest, computes_nothing_of_a_prompt_it_has_seen) {
-    StepRig rig(model_, options());
-    const std::vector<TokenId> prompt = tokens(77);
-    rig.ask(request_for(prompt, 1));
-    EXPECT_EQ(model_.n_rows_computed(), 77u);
-    const Told again = rig.ask(request_for(prompt, 1));
-    EXPECT_EQ(model_.n_rows_computed(), 77u);
-    EXPECT_EQ(again.summary.timings.cached_n, 77u);
-    EXPECT_EQ(again.ids.size(), 1u);
-    rig.ask(request_for(prompt, 5));
-    EXPECT_EQ(model_.n_rows_computed(), 77u + 4);
-}
-
 TEST_F(StepperTest, computes_one_token_of_a_cached_prompt_whose_logits_it_lacks) {
     StepRig rig(model_, options());
     std::vector<TokenId> prompt = tokens(77);

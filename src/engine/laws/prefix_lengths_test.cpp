@@ -1,0 +1,60 @@
+// Prefixes whose ends fall on, just before and just after everything that has a size: a block, a
+// chunk of a prompt. Off-by-ones live there.
+#include <gtest/gtest.h>
+
+#include "engine/rig/cold.h"
+#include "testing/hash_model.h"
+
+namespace kvik {
+namespace {
+
+struct Sizes {
+    uint32_t block_tokens, ubatch;
+};
+
+// Lengths around multiples of these sizes.
+std::vector<uint32_t> edges(const Sizes& sizes) {
+    std::vector<uint32_t> all = {1, 2};
+    for (const uint32_t size : {sizes.block_tokens, 2 * sizes.block_tokens, sizes.ubatch})
+        for (const uint32_t n : {size - 1, size, size + 1})
+            if (n > 2) all.push_back(n);
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+}
+
+// A prompt of n tokens and an answer, then a prompt of m tokens that begins alike.
+void expect_cold_after(const HashModel& model, const EngineOptions& options,
+                       std::span<const TokenId> stem, uint32_t n, uint32_t m) {
+    SCOPED_TRACE(::testing::Message() << "block " << options.block_tokens << ", ubatch "
+                                      << options.ubatch << ", " << n << " tokens, then " << m);
+    StepRig rig(model, options);
+    const GenerateRequest first = request_for({stem.begin(), stem.begin() + n}, 3);
+    const Told told = rig.ask(first);
+    expect_cold(model, told, first);
+    const GenerateRequest second = request_for({stem.begin(), stem.begin() + m}, 3);
+    const Told again = rig.ask(second);
+    expect_cold(model, again, second);
+    std::vector<TokenId> known = joined(first.prompt, told.ids);
+    known.pop_back();
+    // Of a prompt that is cached to its end, without its last logits, one token is computed.
+    const uint32_t n_common = common_prefix(known, second.prompt);
+    EXPECT_EQ(again.summary.timings.cached_n, n_common == m && m != n ? m - 1 : n_common);
+}
+
+TEST(PrefixLengths, around_every_size_give_the_bits_of_a_cold_run) {
+    const HashModel model;
+    Random random(1);
+    const std::vector<TokenId> stem = random_tokens(random, 200);
+    for (const uint32_t block_tokens : {16u, 32u, 64u}) {
+        for (const uint32_t ubatch : {1u, block_tokens - 1, block_tokens, 50u}) {
+            const EngineOptions options = options_of(model.spec().kv, ubatch, block_tokens, 20);
+            const std::vector<uint32_t> lengths = edges({block_tokens, ubatch});
+            for (const uint32_t n : lengths)
+                for (const uint32_t m : lengths) expect_cold_after(model, options, stem, n, m);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace kvik

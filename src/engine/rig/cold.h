@@ -1,0 +1,27 @@
+// What a model that knows its cold logits (testing/hash_model.h) must say, and whether a stream said
+// it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "engine/rig/requests.h"
+#include "engine/rig/step_rig.h"
+
+namespace kvik {
+
+inline Expected oracle(const auto& model, const GenerateRequest& request) {
+    return oracle([&](std::span<const TokenId> tokens) { return model.cold_logits(tokens); },
+                  request);
+}
+
+inline void expect_same(const Told& told, const Expected& expected) {
+    EXPECT_FALSE(told.error.has_value());
+    EXPECT_EQ(told.ids, expected.ids);
+    EXPECT_EQ(told.summary.logits_sha256, expected.hash);
+}
+
+inline void expect_cold(const auto& model, const Told& told, const GenerateRequest& request) {
+    expect_same(told, oracle(model, request));
+}
+
+}  // namespace kvik
