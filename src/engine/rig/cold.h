@@ -4,12 +4,19 @@
 
 #include <gtest/gtest.h>
 
+#include <concepts>
+
 #include "engine/rig/requests.h"
 #include "engine/rig/step_rig.h"
 
 namespace kvik {
 
-inline Expected oracle(const auto& model, const GenerateRequest& request) {
+template <class Model>
+concept KnowsColdLogits = requires(const Model& model, std::span<const TokenId> tokens) {
+    { model.cold_logits(tokens) } -> std::same_as<std::vector<float>>;
+};
+
+inline Expected oracle(const KnowsColdLogits auto& model, const GenerateRequest& request) {
     return oracle([&](std::span<const TokenId> tokens) { return model.cold_logits(tokens); },
                   request);
 }
@@ -20,7 +27,8 @@ inline void expect_same(const Told& told, const Expected& expected) {
     EXPECT_EQ(told.summary.logits_sha256, expected.hash);
 }
 
-inline void expect_cold(const auto& model, const Told& told, const GenerateRequest& request) {
+inline void expect_cold(const KnowsColdLogits auto& model, const Told& told,
+                        const GenerateRequest& request) {
     expect_same(told, oracle(model, request));
 }
 
