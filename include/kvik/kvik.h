@@ -61,9 +61,18 @@ struct EngineOptions {
 
 enum class EndTokens : uint8_t { stop, ignore };  // ignore: they are sampled like any other
 
+// Beam search: the answer is the hypothesis with the best score that n_beams of them, going on side
+// by side, have found (engine/beam_search.h says how). Nothing is drawn: of `sampling` nothing is
+// used. The stream delivers the best one at the end, Summary::beams has them all.
+struct BeamParams {
+    uint32_t n_beams = 4;         // at most EngineOptions::max_sequences
+    double length_penalty = 1.0;  // score = sum of log-probabilities / tokens ^ length_penalty
+};
+
 struct GenerateRequest {
     std::vector<TokenId> prompt;  // the full prefix, always
     SamplingParams sampling;
+    std::optional<BeamParams> beams;       // penalties and logit_bias do not go with it: usage
     uint32_t max_new_tokens = UINT32_MAX;  // UINT32_MAX: until the end token or the context
     EndTokens end_tokens = EndTokens::stop;
     std::vector<std::string> stop;  // at most 16 stop strings, none empty
@@ -90,11 +99,26 @@ struct Timings {
     double decode_ms = 0;  // from the first token to the last
 };
 
+// A hypothesis of a beam search.
+struct Beam {
+    std::vector<TokenId> ids;     // without an end token
+    std::vector<float> logprobs;  // of ids, of the raw distribution
+    std::string text;
+    double score = 0;
+    double sum_logprob = 0;  // the end token's is in it
+    FinishReason reason = FinishReason::length;
+    std::string logits_sha256;  // as Summary's, of its own rows
+};
+
 struct Summary {
     FinishReason reason = FinishReason::length;
     Timings timings;
     std::string logits_sha256;  // hex; empty unless asked for
     uint32_t kv_blocks = 0;     // blocks the sequence held at its end
+    std::vector<Beam> beams;    // best first; empty without beam search
+    // Of all beams, or of all samples that were asked for together: the most different blocks that
+    // they have held at a time, and the most they would have held had each its own. 0: neither.
+    uint32_t kv_blocks_shared = 0, kv_blocks_copied = 0;
 };
 
 struct TokenEvent {

@@ -39,6 +39,12 @@ std::string Sha256::hex() const {
     return out;
 }
 
+Sha256 Sha256::copy() const {
+    Sha256 twin;
+    KVIK_CHECK(EVP_MD_CTX_copy_ex(twin.state_->ctx, state_->ctx) == 1, "a digest can be copied");
+    return twin;
+}
+
 std::string xxh3_128_hex(std::span<const std::byte> bytes) {
     const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
     return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);

@@ -19,6 +19,7 @@ class Sha256 {
     ~Sha256();
     void update(std::span<const std::byte> bytes);
     std::string hex() const;  // of what was fed so far; feeding may go on
+    Sha256 copy() const;      // goes its own way from here on
 
   private:
     struct State;

@@ -55,6 +55,15 @@ TEST(Sha256, moves_with_what_it_was_fed) {
     EXPECT_EQ(moved.hex(), kAbc);
 }
 
+TEST(Sha256, goes_its_own_way_from_a_copy) {
+    Sha256 digest;
+    digest.update(bytes("ab"));
+    Sha256 twin = digest.copy();
+    twin.update(bytes("c"));
+    EXPECT_EQ(twin.hex(), kAbc);
+    EXPECT_EQ(digest.hex(), sha256("ab"));
+}
+
 // The reference implementation's values, high half first.
 TEST(Xxh3, gives_the_reference_answers) {
     EXPECT_EQ(xxh3_128_hex({}), "99aa06d3014798d86001c324468d497f");
