@@ -1,0 +1,262 @@
+#include "tier/disk_tier.h"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+
+#include "base/check.h"
+#include "tier/save_queue.h"
+#include "tier/segment_folder.h"
+#include "tier/segment_scan.h"
+#include "tier/segment_table.h"
+#include "tier/segment_writer.h"
+
+namespace kvik {
+namespace {
+
+constexpr uint64_t kMostSegment = uint64_t{64} << 20;
+constexpr uint64_t kSegmentsInQuota = 16;
+constexpr std::chrono::milliseconds kCloseDeadline(5000);
+// A payload is checked in pieces that are still in the core's cache after they were read.
+constexpr size_t kPieceBytes = size_t{128} << 10;
+
+uint64_t segment_bytes_of(const DiskTierOptions& options) {
+    if (options.segment_bytes != 0) return std::min(options.segment_bytes, kMostSegmentBytes);
+    return std::min(options.quota_bytes / kSegmentsInQuota, kMostSegment);
+}
+
+SegmentShape shape_of(const DiskTierOptions& options) {
+    return {options.n_groups, options.block_tokens, options.block_bytes};
+}
+
+}  // namespace
+
+struct DiskTier::Parts {
+    explicit Parts(const DiskTierOptions& options)
+        : shape(shape_of(options)),
+          identity(identity_of(options.identity)),
+          faults(options.faults),
+          folder(options.folder, options.faults),
+          table(options.faults),
+          writer({.shape = shape,
+                  .identity = identity,
+                  .segment_bytes = segment_bytes_of(options),
+                  .quota_bytes = options.quota_bytes,
+                  .faults = options.faults},
+                 folder, table) {}
+
+    void scan();
+    void scan_segment(const FoundSegment& found, std::vector<DiskRecord>& records);
+    Saved write(const Save& save);
+    std::optional<RecordHeader> find(const OpenSegment& segment, TierRef ref,
+                                     std::span<const TokenId> expected_tokens);
+    bool read(TierRef ref, RecordKind kind, uint32_t group, std::span<const TokenId> tokens,
+              std::span<std::byte> to);
+    template <class Change>
+    void count(const Change& change) {
+        const std::scoped_lock lock(mutex);
+        change(stats);
+    }
+
+    SegmentShape shape;
+    Identity identity;
+    DiskFaults* faults;
+    SegmentFolder folder;  // the writer's, once open() is over
+    SegmentTable table;
+    SegmentWriter writer;
+    std::vector<DiskRecord> index;
+    mutable std::mutex mutex;
+    DiskStats stats;  // under the mutex
+    // Last: its thread uses the others.
+    std::unique_ptr<SaveQueue<Save, Saved>> queue;
+};
+
+Result<std::unique_ptr<DiskTier>> DiskTier::open(const DiskTierOptions& options) {
+    auto parts = std::make_unique<Parts>(options);
+    KVIK_CHECK(parts->shape.is_lawful(), "a block fits a record");
+    KVIK_TRY_VOID(parts->folder.prepare());
+    parts->scan();
+    Parts* const all = parts.get();
+    parts->queue = std::make_unique<SaveQueue<Save, Saved>>(
+        options.n_queued, [all](const Save& save) { return all->write(save); });
+    return std::unique_ptr<DiskTier>(new DiskTier(std::move(parts)));
+}
+
+DiskTier::DiskTier(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+DiskTier::~DiskTier() {
+    flush(kCloseDeadline);
+}
+
+std::vector<DiskRecord> DiskTier::take_index() {
+    return std::exchange(parts_->index, {});
+}
+
+bool DiskTier::save(Save save) {
+    KVIK_CHECK(!save.tokens.empty() && save.tokens.size() <= parts_->shape.block_tokens &&
+                   save.groups.empty() != save.logits.empty(),
+               "a record is KV or logits of some tokens of a block");
+    if (parts_->queue->push(std::move(save))) return true;
+    parts_->count([](DiskStats& stats) { ++stats.n_refused_saves; });
+    return false;
+}
+
+std::vector<Saved> DiskTier::take_saved() {
+    return parts_->queue->take_done();
+}
+
+bool DiskTier::read(TierRef ref, uint32_t group, std::span<const TokenId> expected_tokens,
+                    std::span<std::byte> to) {
+    return parts_->read(ref, RecordKind::kv, group, expected_tokens, to);
+}
+
+bool DiskTier::read_logits(TierRef ref, std::span<const TokenId> expected_tokens,
+                           std::span<float> to) {
+    return parts_->read(ref, RecordKind::logits, 0, expected_tokens, std::as_writable_bytes(to));
+}
+
+uint32_t DiskTier::take_gone_segments() {
+    const uint32_t n = parts_->table.take_gone();
+    if (n > 0) parts_->count([n](DiskStats& stats) { stats.n_gone_segments += n; });
+    return n;
+}
+
+bool DiskTier::has_gone(TierRef ref) const {
+    return parts_->table.has_gone(segment_of(ref));
+}
+
+bool DiskTier::flush(std::chrono::milliseconds most) {
+    return parts_->queue->wait(most);
+}
+
+DiskStats DiskTier::stats() const {
+    const std::scoped_lock lock(parts_->mutex);
+    return parts_->stats;
+}
+
+void DiskTier::Parts::scan() {
+    std::vector<DiskRecord> found;
+    for (const FoundSegment& segment : folder.list()) scan_segment(segment, found);
+    OrderedRecords ordered = parents_first(std::move(found));
+    index = std::move(ordered.records);
+    folder.count();
+    stats.n_bytes = folder.n_bytes();
+    stats.n_records = index.size();
+    stats.n_duplicates = ordered.n_duplicates;
+    stats.n_orphans = ordered.n_orphans;
+}
+
+void DiskTier::Parts::scan_segment(const FoundSegment& found, std::vector<DiskRecord>& records) {
+    const std::string path = folder.path_of(found.name);
+    auto file = DiskFile::open(path, DiskFile::Access::read, faults);
+    if (!file) {
+        ++stats.n_damaged_segments;
+        return;
+    }
+    file->read_here_and_there();
+    const DecodedSegment decoded = read_segment_header(*file);
+    const SegmentHeader& header = decoded.header;
+    if (decoded.verdict == SegmentVerdict::damaged) {
+        ++stats.n_damaged_segments;
+        return;
+    }
+    if (decoded.verdict == SegmentVerdict::unknown_version || header.shape != shape ||
+        header.identity != identity) {
+        ++stats.n_foreign_segments;
+        return;
+    }
+    ++stats.n_segments;
+    const uint32_t number = table.add(path, header);
+    const SegmentEnd end = scan_records(*file, header, [&](RecordHeader&& record) {
+        if (record.kind == RecordKind::gap) return;
+        records.push_back({.ref = tier_ref(number, record.offset),
+                           .kind = record.kind,
+                           .ns = record.ns,
+                           .id = record.id,
+                           .parent = record.parent,
+                           .tokens = std::move(record.tokens),
+                           .group_mask = record.group_mask});
+    });
+    if (end.tail != SegmentTail::none) ++stats.n_cut_segments;
+}
+
+Saved DiskTier::Parts::write(const Save& save) {
+    RecordHeader header;
+    header.kind = save.logits.empty() ? RecordKind::kv : RecordKind::logits;
+    header.ns = save.ns;
+    header.parent = save.parent;
+    header.tokens = save.tokens;
+    header.id = chain_id(save.ns, save.parent, save.tokens);
+    std::vector<Payload> payloads;
+    for (const auto& [group, bytes] : save.groups) payloads.push_back({group, bytes});
+    if (!save.logits.empty()) payloads.push_back({0, std::as_bytes(save.logits)});
+    const Appended done = writer.append(std::move(header), payloads);
+    count([&](DiskStats& now) {
+        now.n_bytes = folder.n_bytes();
+        if (done.error != 0) {
+            ++now.n_failed_saves;
+            now.last_error = done.error;
+            return;
+        }
+        ++now.n_saves;
+        ++now.n_records;
+        now.bytes_written += done.n_bytes;
+    });
+    return {
+        .ticket = save.ticket, .ref = done.ref, .id = chain_id(save.ns, save.parent, save.tokens)};
+}
+
+std::optional<RecordHeader> DiskTier::Parts::find(const OpenSegment& segment, TierRef ref,
+                                                  std::span<const TokenId> expected_tokens) {
+    std::array<std::byte, kMostRecordHeaderBytes> buffer;
+    const auto bytes = std::span(buffer).first(shape.record_header_bytes());
+    if (!segment.file->read(offset_of(ref), bytes)) {
+        count([](DiskStats& now) { ++now.n_lost_reads; });
+        return {};
+    }
+    auto header = decode_record(segment.header, offset_of(ref), bytes);
+    count([&](DiskStats& now) {
+        now.header_bytes_read += bytes.size();
+        if (!header) ++now.n_damaged_reads;
+    });
+    if (!header) return {};
+    if (std::ranges::equal(header->tokens, expected_tokens)) return header;
+    count([](DiskStats& now) { ++now.n_strange_reads; });
+    return {};
+}
+
+bool DiskTier::Parts::read(TierRef ref, RecordKind kind, uint32_t group,
+                           std::span<const TokenId> tokens, std::span<std::byte> to) {
+    const auto segment = table.open(segment_of(ref));
+    if (!segment) {
+        count([](DiskStats& now) { ++now.n_lost_reads; });
+        return false;
+    }
+    const auto header = find(*segment, ref, tokens);
+    if (!header) return false;
+    if (header->kind != kind || group >= shape.n_groups || (header->group_mask >> group & 1) == 0 ||
+        header->payload_bytes != to.size()) {
+        count([](DiskStats& now) { ++now.n_strange_reads; });
+        return false;
+    }
+    Checksum sum(segment->header.salt);
+    uint64_t at = header->payload_offset(shape, group);
+    for (std::span<std::byte> rest = to; !rest.empty();) {
+        const auto piece = rest.first(std::min(rest.size(), kPieceBytes));
+        if (!segment->file->read(at, piece)) {
+            count([](DiskStats& now) { ++now.n_lost_reads; });
+            return false;
+        }
+        sum.update(piece);
+        at += piece.size();
+        rest = rest.subspan(piece.size());
+    }
+    const bool is_sound = sum.value() == header->sums[group];
+    count([&](DiskStats& now) {
+        now.bytes_read += to.size();
+        ++(is_sound ? now.n_reads : now.n_damaged_reads);
+    });
+    return is_sound;
+}
+
+}  // namespace kvik

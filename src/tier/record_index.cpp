@@ -1,0 +1,56 @@
+#include "tier/record_index.h"
+
+#include <bit>
+#include <unordered_map>
+#include <utility>
+
+namespace kvik {
+namespace {
+
+struct OfId {
+    size_t operator()(const ChainId& id) const { return id[0]; }  // a digest already
+};
+
+// The best record of each block, by id.
+std::unordered_map<ChainId, size_t, OfId> best_of(const std::vector<DiskRecord>& found,
+                                                  RecordKind kind, uint64_t& n_duplicates) {
+    std::unordered_map<ChainId, size_t, OfId> best;
+    for (size_t i = 0; i < found.size(); ++i) {
+        if (found[i].kind != kind) continue;
+        const auto [at, is_new] = best.try_emplace(found[i].id, i);
+        if (is_new) continue;
+        ++n_duplicates;
+        if (std::popcount(found[i].group_mask) > std::popcount(found[at->second].group_mask))
+            at->second = i;
+    }
+    return best;
+}
+
+}  // namespace
+
+OrderedRecords parents_first(std::vector<DiskRecord> found) {
+    OrderedRecords ordered;
+    const auto blocks = best_of(found, RecordKind::kv, ordered.n_duplicates);
+    const auto logits = best_of(found, RecordKind::logits, ordered.n_duplicates);
+    std::unordered_multimap<ChainId, size_t, OfId> children;
+    for (const auto& [id, at] : blocks) children.emplace(found[at].parent, at);
+    std::vector<ChainId> level = {kRootChain};
+    size_t n_placed = 0;
+    while (!level.empty()) {
+        std::vector<ChainId> next;
+        for (const ChainId& parent : level) {
+            const auto [begin, end] = children.equal_range(parent);
+            for (auto child = begin; child != end; ++child) {
+                next.push_back(found[child->second].id);
+                ordered.records.push_back(std::move(found[child->second]));
+                ++n_placed;
+            }
+        }
+        level = std::move(next);
+    }
+    for (const auto& [id, at] : logits) ordered.records.push_back(std::move(found[at]));
+    ordered.n_orphans = blocks.size() - n_placed;
+    return ordered;
+}
+
+}  // namespace kvik

@@ -1,0 +1,65 @@
+// SegmentWriter appends records to a segment of this process's own, and begins a new one when that
+// is full, deleted by somebody, or was left with a tail that could not be cut off.
+//
+// Owner   the open file and its lock; what it wrote stays.
+// Threads the writer's thread.
+// Errors  an errno; the segment then ends where it ended before.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "tier/segment_folder.h"
+#include "tier/segment_table.h"
+
+namespace kvik {
+
+struct SegmentWriterOptions {
+    SegmentShape shape;
+    Identity identity = {};
+    uint64_t segment_bytes = 0;  // a segment is full before it is longer
+    uint64_t quota_bytes = 0;    // over all segments in the folder
+    DiskFaults* faults = nullptr;
+};
+
+struct Payload {
+    uint32_t group = 0;
+    std::span<const std::byte> bytes;
+};
+
+struct Appended {
+    TierRef ref = kNoTier;
+    int error = 0;  // ENOSPC: the quota has no room either
+    uint64_t n_bytes = 0;
+};
+
+class SegmentWriter {
+  public:
+    SegmentWriter(const SegmentWriterOptions& options, SegmentFolder& folder, SegmentTable& table);
+
+    // header: kind, ns, parent, id and tokens; the rest follows from the payloads, which come in
+    // the order of their groups.
+    Appended append(RecordHeader header, std::span<const Payload> payloads);
+
+  private:
+    struct Own {
+        DiskFile file;
+        SegmentHeader header;
+        uint32_t number;
+        uint64_t n_bytes;
+    };
+
+    int begin();  // a new segment
+    int write(Own& own, const RecordHeader& header, std::span<const Payload> payloads);
+    bool make_room(uint64_t n_bytes, uint64_t quota_bytes);
+
+    SegmentWriterOptions options_;
+    SegmentFolder& folder_;
+    SegmentTable& table_;
+    std::optional<Own> own_;
+    uint32_t n_begun_ = 0;
+};
+
+}  // namespace kvik
