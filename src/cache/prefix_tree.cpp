@@ -90,14 +90,30 @@ void PrefixTree::use(const PrefixHit& hit) {
     if (!hit.logits.empty()) ++stats_.logits_hits;
     if (!is_alive(hit.node)) return;
     if (!hit.logits.empty()) logits_.use(place_of(hit));
-    touch_path(hit.node.index);
+    touch_path(hit.node.index, Touch::hit);
 }
 
-void PrefixTree::touch_path(uint32_t node) {
+void PrefixTree::touch_path(uint32_t node, Touch touch) {
     ++tick_;
     leave_order(node);
-    for (uint32_t at = node; at != kNone; at = nodes_[at].parent) nodes_[at].last_use = tick_;
+    for (uint32_t at = node; at != kNone; at = nodes_[at].parent) {
+        nodes_[at].last_use = tick_;
+        nodes_[at].n_uses += touch == Touch::hit;
+        nodes_[at].rank = rank_of(nodes_[at]);
+    }
     enter_order(node);
+}
+
+EvictionRank PrefixTree::rank_of(const Node& node) const {
+    const auto n_tokens = static_cast<uint32_t>(node.tokens.size());
+    return eviction_rank(
+        options_.policy,
+        {.last_use = node.last_use,
+         .inserted = node.inserted,
+         .n_uses = node.n_uses,
+         .recompute_ms = options_.recompute_ms ? options_.recompute_ms(node.begin, n_tokens)
+                                               : static_cast<double>(n_tokens),
+         .clock = clock_});
 }
 
 InsertReport PrefixTree::insert(const NamespaceKey& ns, std::span<const TokenId> tokens,
@@ -130,7 +146,7 @@ InsertReport PrefixTree::insert(const NamespaceKey& ns, std::span<const TokenId>
     }
     stats_.inserted_blocks += report.n_new;
     stats_.duplicate_blocks += report.n_duplicates;
-    touch_path(node);
+    touch_path(node, Touch::published);
     return report;
 }
 
@@ -176,6 +192,9 @@ uint32_t PrefixTree::add_child(const Slot& slot, std::span<const TokenId> tokens
     const uint32_t child = new_node();
     Node& node = nodes_[child];
     node.parent = slot.parent;
+    node.begin =
+        nodes_[slot.parent].begin + static_cast<uint32_t>(nodes_[slot.parent].tokens.size());
+    node.inserted = tick_ + 1;  // of the touch that follows
     node.block = block.share();
     node.tokens.reserve(options_.block_tokens);  // a tail grows in place
     node.tokens.assign(tokens.begin(), tokens.end());
@@ -223,11 +242,11 @@ void PrefixTree::remove_leaf(uint32_t leaf) {
 
 void PrefixTree::enter_order(uint32_t node) {
     if (!nodes_[node].children.empty() || !nodes_[node].block || nodes_[node].n_pins > 0) return;
-    by_rank_.emplace(eviction_rank(options_.policy, {.last_use = nodes_[node].last_use}), node);
+    by_rank_.emplace(nodes_[node].rank, node);
 }
 
 void PrefixTree::leave_order(uint32_t node) {
-    by_rank_.erase({eviction_rank(options_.policy, {.last_use = nodes_[node].last_use}), node});
+    by_rank_.erase({nodes_[node].rank, node});
 }
 
 // Who else owns a block changes behind the tree's back, so it is asked when a leaf's turn comes.
@@ -241,6 +260,7 @@ uint32_t PrefixTree::remove_leaves(uint32_t n_leaves, Owners owners) {
             passed_over.push_back(std::move(next));
             continue;
         }
+        clock_ = std::max(clock_, next.value().first.value);
         remove_leaf(leaf);  // its parent may be next
         ++n_removed;
     }
@@ -255,34 +275,6 @@ uint32_t PrefixTree::evict(uint32_t n_blocks) {
 
 uint32_t PrefixTree::let_go_shared(uint32_t n_leaves) {
     return remove_leaves(n_leaves, Owners::others_too);
-}
-
-std::optional<Pin> PrefixTree::pin(const PrefixHit& hit) {
-    if (hit.n_tokens == 0 || !is_alive(hit.node)) return std::nullopt;
-    leave_order(hit.node.index);
-    ++nodes_[hit.node.index].n_pins;
-    ++n_pinned_;
-    return Pin(*this, hit.node.index);
-}
-
-void PrefixTree::unpin(uint32_t node) {
-    KVIK_CHECK(nodes_[node].n_pins > 0 && n_pinned_ > 0, "a pin is taken out once");
-    --nodes_[node].n_pins;
-    --n_pinned_;
-    enter_order(node);
-}
-
-Pin& Pin::operator=(Pin&& other) noexcept {
-    if (this != &other) {
-        if (tree_) tree_->unpin(node_);
-        tree_ = std::exchange(other.tree_, nullptr);
-        node_ = other.node_;
-    }
-    return *this;
-}
-
-Pin::~Pin() {
-    if (tree_) tree_->unpin(node_);
 }
 
 }  // namespace kvik

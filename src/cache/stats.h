@@ -13,7 +13,8 @@ struct PrefixStats {
     uint64_t replaced_blocks = 0;   // of these, longer fills of a cached tail
     uint64_t duplicate_blocks = 0;  // blocks offered that were cached already
     uint64_t evicted_blocks = 0;
-    uint64_t logits_hits = 0;  // uses of a hit that carried stored logits
+    uint64_t forgotten_blocks = 0;  // let go because a client said so
+    uint64_t logits_hits = 0;       // uses of a hit that carried stored logits
     // what is there now
     uint64_t cached_tokens = 0;  // tokens whose KV can be found
     uint32_t cached_blocks = 0;  // blocks the tree owns a share of

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -24,6 +25,8 @@ struct TestRigOptions {
     uint32_t block_tokens = 16;
     uint64_t logits_bytes = 1 << 16;
     KvType type = KvType::f16;
+    EvictionPolicy policy = EvictionPolicy::lru;
+    std::function<double(uint32_t depth, uint32_t n_tokens)> recompute_ms = nullptr;
 };
 
 struct TestRig {
@@ -41,7 +44,9 @@ struct TestRig {
                                    options.n_blocks)),
           tree({.block_tokens = options.block_tokens,
                 .n_blocks = options.n_blocks,
-                .logits_bytes = options.logits_bytes}) {}
+                .logits_bytes = options.logits_bytes,
+                .policy = options.policy,
+                .recompute_ms = options.recompute_ms}) {}
 
     // It may grow longer than the pool has blocks for.
     BlockTable table() {
