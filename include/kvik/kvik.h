@@ -22,6 +22,7 @@
 
 #include "base/result.h"
 #include "base/types.h"
+#include "cache/eviction.h"
 #include "cache/spec.h"
 #include "model/model.h"
 #include "sample/params.h"
@@ -48,8 +49,13 @@ struct EngineOptions {
     uint64_t cache_bytes = 1ull << 30;  // budget of all KV
     KvType kv_type = KvType::f16;
     CachePolicy cache = CachePolicy::reuse;
-    std::optional<std::string> isa;  // as KVIK_ISA; unset: the best that the CPU has
-    std::optional<std::string> act;  // as KVIK_ACT: "int8" or "f32"; unset: int8
+    EvictionPolicy evict = EvictionPolicy::cost;  // which cached KV goes first where room is short
+    // Where KV sleeps when there is no room for it and between runs, made if need be; empty: nowhere.
+    // Several engines may share a folder. What is lost there is computed again.
+    std::string cache_folder;
+    uint64_t disk_bytes = 8ull << 30;  // most bytes in the folder
+    std::optional<std::string> isa;    // as KVIK_ISA; unset: the best that the CPU has
+    std::optional<std::string> act;    // as KVIK_ACT: "int8" or "f32"; unset: int8
     Calibrate calibrate = Calibrate::on;
     std::string costs_folder;  // keeps what was measured for the next time; empty: not kept
     // The caller's wall clock, for chat templates that write the date; without it these fail. One

@@ -32,6 +32,25 @@ void add_engine_flags(Flags& flags, EngineOptions& engine) {
                .help = "memory of all KV, such as 512M (default: 1G)",
                .set = into_bytes(engine.cache_bytes),
                .settable = Settable::anywhere});
+    flags.add({.name = "--evict",
+               .value = "POLICY",
+               .help = "which cached KV goes first: cost (default: uses x time to compute it "
+                       "again), lru, lfu, fifo",
+               .set = choose(engine.evict, {{"cost", EvictionPolicy::cost},
+                                            {"lru", EvictionPolicy::lru},
+                                            {"lfu", EvictionPolicy::lfu},
+                                            {"fifo", EvictionPolicy::fifo}}),
+               .settable = Settable::anywhere});
+    flags.add({.name = "--cache-dir",
+               .value = "DIR",
+               .help = "keep KV in files there too, for the next time",
+               .set = into(engine.cache_folder),
+               .settable = Settable::anywhere});
+    flags.add({.name = "--cache-disk",
+               .value = "SIZE",
+               .help = "most bytes in --cache-dir, such as 2G (default: 8G)",
+               .set = into_bytes(engine.disk_bytes),
+               .settable = Settable::anywhere});
     flags.add({.name = "--block",
                .value = "N",
                .help = "tokens in a block of KV: 16, 32 (default) or 64",

@@ -82,10 +82,13 @@ Result<Settings> settle(const EngineOptions& options, const ModelSpec& model) {
     s.max_sequences = options.max_sequences;
     s.n_logits_rows = logits_rows(model.vocab_size, options.max_sequences);
     s.cache = options.cache;
-    s.ns = namespace_key({model.fingerprint, fmt::format("kv={}", kv_type_name(s.kv.type)),
-                          fmt::format("act={}", options.act.value_or(std::string(kDefaultAct))),
-                          fmt::format("block={}", s.kv.block_tokens),
-                          fmt::format("numerics={}", numerics::kRevision)});
+    s.evict = options.evict;
+    s.cache_folder = options.cache == CachePolicy::off ? "" : options.cache_folder;
+    s.disk_bytes = options.disk_bytes;
+    s.identity = fmt::format(
+        "{} kv={} act={} block={} numerics={}", model.fingerprint, kv_type_name(s.kv.type),
+        options.act.value_or(std::string(kDefaultAct)), s.kv.block_tokens, numerics::kRevision);
+    s.ns = namespace_key({s.identity});
     return s;
 }
 

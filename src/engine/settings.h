@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "cache/cache_budget.h"
@@ -34,7 +35,11 @@ struct Settings {
     uint32_t max_sequences = 0;
     uint32_t n_logits_rows = 0;  // most in one step
     CachePolicy cache = CachePolicy::reuse;
+    EvictionPolicy evict = EvictionPolicy::cost;
     NamespaceKey ns;
+    std::string identity;      // what ns is the digest of
+    std::string cache_folder;  // empty: no disk tier
+    uint64_t disk_bytes = 0;
 
     // Tokens whose KV the whole budget holds.
     uint64_t capacity() const { return static_cast<uint64_t>(budget.n_blocks) * kv.block_tokens; }
