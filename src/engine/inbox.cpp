@@ -13,6 +13,15 @@ Inbox::Pushed Inbox::push(Submission submission) {
     return Pushed::in;
 }
 
+Inbox::Pushed Inbox::post(Task task) {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return Pushed::closed;
+    if (tasks_.size() >= capacity_) return Pushed::full;
+    tasks_.push_back(std::move(task));
+    arrived_.notify_one();
+    return Pushed::in;
+}
+
 void Inbox::close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
@@ -35,15 +44,21 @@ void Inbox::take(uint32_t n, std::vector<Submission>& taken, std::vector<Submiss
     }
 }
 
+void Inbox::take_tasks(std::vector<Task>& tasks) {
+    const std::lock_guard lock(mutex_);
+    for (Task& task : tasks_) tasks.push_back(std::move(task));
+    tasks_.clear();
+}
+
 bool Inbox::wait() {
     std::unique_lock lock(mutex_);
-    arrived_.wait(lock, [&] { return closed_ || !waiting_.empty(); });
-    return !waiting_.empty();
+    arrived_.wait(lock, [&] { return has_something(); });
+    return !waiting_.empty() || !tasks_.empty();
 }
 
 bool Inbox::wait_for(std::chrono::milliseconds time) {
     std::unique_lock lock(mutex_);
-    return arrived_.wait_for(lock, time, [&] { return closed_ || !waiting_.empty(); });
+    return arrived_.wait_for(lock, time, [&] { return has_something(); });
 }
 
 bool Inbox::closed() {

@@ -1,14 +1,17 @@
 // Inbox: requests on their way to the engine thread, oldest first; the queue in front of the
-// engine, so that its capacity is what bounds the requests that wait.
+// engine, so that its capacity is what bounds the requests that wait. Beside them, tasks: what else
+// has to be done on that thread. A task runs before any request that was pushed after it.
 //
-// Threads any thread pushes; the engine thread takes.
-// Errors  a full inbox says so at once; nobody waits to get in.
+// Threads any thread pushes and posts; the engine thread takes.
+// Errors  a full inbox says so at once; nobody waits to get in. What is still there when the inbox
+//         dies is dropped.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -24,16 +27,21 @@ struct Submission {
     double submitted_ms = 0;
 };
 
+class Stepper;
+using Task = std::function<void(Stepper&)>;
+
 class Inbox {
   public:
     explicit Inbox(uint32_t capacity) : capacity_(capacity) {}
 
     enum class Pushed : uint8_t { in, full, closed };
     Pushed push(Submission submission);
-    void close();  // nothing more goes in; what is there can still be taken
+    Pushed post(Task task);  // as many may wait as requests
+    void close();            // nothing more goes in; what is there can still be taken
 
     // The oldest n requests, and, wherever they stand, those whose reader is gone.
     void take(uint32_t n, std::vector<Submission>& taken, std::vector<Submission>& cancelled);
+    void take_tasks(std::vector<Task>& tasks);  // all, oldest first
     // Sleeps until there is something to take. False: closed, and there never will be.
     bool wait();
     // The same for so long at most. True: there is something to take, or it is closed.
@@ -42,10 +50,13 @@ class Inbox {
     uint32_t capacity() const { return capacity_; }
 
   private:
+    bool has_something() const { return closed_ || !waiting_.empty() || !tasks_.empty(); }
+
     const uint32_t capacity_;
     std::mutex mutex_;
     std::condition_variable arrived_;
     std::deque<Submission> waiting_;
+    std::vector<Task> tasks_;
     bool closed_ = false;
 };
 

@@ -84,5 +84,21 @@ TEST(Inbox, is_waited_for_no_longer_than_was_said) {
     EXPECT_TRUE(inbox.wait_for(std::chrono::hours(1)));
 }
 
+TEST(Inbox, has_room_for_as_many_tasks_as_requests_and_gives_the_oldest_first) {
+    Inbox inbox(2);
+    std::vector<uint32_t> ran;
+    for (uint32_t i = 0; i < 2; ++i) {
+        EXPECT_EQ(inbox.post([&ran, i](Stepper&) { ran.push_back(i); }), Inbox::Pushed::in);
+    }
+    EXPECT_EQ(inbox.post([](Stepper&) {}), Inbox::Pushed::full);
+    EXPECT_EQ(inbox.push(submission(0)), Inbox::Pushed::in);
+    EXPECT_TRUE(inbox.wait());
+    std::vector<Task> tasks;
+    inbox.take_tasks(tasks);
+    EXPECT_EQ(tasks.size(), 2u);
+    inbox.close();
+    EXPECT_EQ(inbox.post([](Stepper&) {}), Inbox::Pushed::closed);
+}
+
 }  // namespace
 }  // namespace kvik

@@ -39,6 +39,7 @@ Stepper::Stepper(StepperParts parts, const Settings& settings, std::unique_ptr<K
 
 bool Stepper::step() {
     take();
+    run_tasks();
     end_cancelled();
     admit();
     sweep();  // an answer of one token from a cached prompt has ended
@@ -69,6 +70,14 @@ static Summary never_started(const Submission& submission, double now_ms) {
     summary.timings.queue_ms = now_ms - submission.submitted_ms;
     if (submission.request.want_logits_hash) summary.logits_sha256 = Sha256().hex();
     return summary;
+}
+
+void Stepper::run_tasks() {
+    parts_.inbox.take_tasks(tasks_);
+    if (tasks_.empty()) return;
+    for (const Task& task : tasks_) task(*this);
+    tasks_.clear();
+    note_stats();
 }
 
 void Stepper::take() {

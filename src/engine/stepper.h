@@ -58,6 +58,7 @@ class Stepper {
     // Runs steps of its own; nothing may be under way. Nothing: it was stopped, or cannot.
     std::optional<StepCosts> measure_costs(const std::function<bool()>& must_stop);
 
+    KvCache& cache() { return *cache_; }  // for tasks of the inbox, on the engine thread
     CacheStats cache_stats() const;
     const StepCounts& counts() const { return counts_; }
     size_t n_jobs() const { return jobs_.size(); }
@@ -68,6 +69,7 @@ class Stepper {
             std::unique_ptr<Scratch> scratch);
 
     // stepper.cpp
+    void run_tasks();
     void take();
     std::unique_ptr<Job> make_job(Submission submission);
     void end_cancelled();
@@ -104,6 +106,7 @@ class Stepper {
     std::vector<std::unique_ptr<Job>> jobs_;  // by arrival, at most max_sequences
 
     std::vector<Submission> taken_, gone_;
+    std::vector<Task> tasks_;
     std::vector<Job*> running_;  // what views_ and plan_ speak of
     std::vector<SequenceView> views_;
     StepPlan plan_;
