@@ -1,15 +1,16 @@
 #include "tier/disk_tier.h"
 
 #include <algorithm>
-#include <array>
 #include <mutex>
 
 #include "base/check.h"
+#include "tier/record_read.h"
 #include "tier/save_queue.h"
 #include "tier/segment_folder.h"
 #include "tier/segment_scan.h"
 #include "tier/segment_table.h"
 #include "tier/segment_writer.h"
+#include "tier/write_breaker.h"
 
 namespace kvik {
 namespace {
@@ -17,8 +18,6 @@ namespace {
 constexpr uint64_t kMostSegment = uint64_t{64} << 20;
 constexpr uint64_t kSegmentsInQuota = 16;
 constexpr std::chrono::milliseconds kCloseDeadline(5000);
-// A payload is checked in pieces that are still in the core's cache after they were read.
-constexpr size_t kPieceBytes = size_t{128} << 10;
 
 uint64_t segment_bytes_of(const DiskTierOptions& options) {
     if (options.segment_bytes != 0) return std::min(options.segment_bytes, kMostSegmentBytes);
@@ -28,6 +27,13 @@ uint64_t segment_bytes_of(const DiskTierOptions& options) {
 SegmentShape shape_of(const DiskTierOptions& options) {
     return {options.n_groups, options.block_tokens, options.block_bytes};
 }
+
+struct Wanted {
+    TierRef ref;
+    RecordKind kind;
+    uint32_t group;
+    std::span<const TokenId> tokens;
+};
 
 }  // namespace
 
@@ -48,10 +54,9 @@ struct DiskTier::Parts {
     void scan();
     void scan_segment(const FoundSegment& found, std::vector<DiskRecord>& records);
     Saved write(const Save& save);
-    std::optional<RecordHeader> find(const OpenSegment& segment, TierRef ref,
-                                     std::span<const TokenId> expected_tokens);
-    bool read(TierRef ref, RecordKind kind, uint32_t group, std::span<const TokenId> tokens,
-              std::span<std::byte> to);
+    void count_append(const Appended& done);
+    bool read(const Wanted& wanted, std::span<std::byte> to);
+    bool count_read(ReadVerdict verdict);
     template <class Change>
     void count(const Change& change) {
         const std::scoped_lock lock(mutex);
@@ -64,6 +69,7 @@ struct DiskTier::Parts {
     SegmentFolder folder;  // the writer's, once open() is over
     SegmentTable table;
     SegmentWriter writer;
+    WriteBreaker breaker;
     std::vector<DiskRecord> index;
     mutable std::mutex mutex;
     DiskStats stats;  // under the mutex
@@ -107,12 +113,12 @@ std::vector<Saved> DiskTier::take_saved() {
 
 bool DiskTier::read(TierRef ref, uint32_t group, std::span<const TokenId> expected_tokens,
                     std::span<std::byte> to) {
-    return parts_->read(ref, RecordKind::kv, group, expected_tokens, to);
+    return parts_->read({ref, RecordKind::kv, group, expected_tokens}, to);
 }
 
 bool DiskTier::read_logits(TierRef ref, std::span<const TokenId> expected_tokens,
                            std::span<float> to) {
-    return parts_->read(ref, RecordKind::logits, 0, expected_tokens, std::as_writable_bytes(to));
+    return parts_->read({ref, RecordKind::logits, 0, expected_tokens}, std::as_writable_bytes(to));
 }
 
 uint32_t DiskTier::take_gone_segments() {
@@ -168,7 +174,6 @@ void DiskTier::Parts::scan_segment(const FoundSegment& found, std::vector<DiskRe
     ++stats.n_segments;
     const uint32_t number = table.add(path, header);
     const SegmentEnd end = scan_records(*file, header, [&](RecordHeader&& record) {
-        if (record.kind == RecordKind::gap) return;
         records.push_back({.ref = tier_ref(number, record.offset),
                            .kind = record.kind,
                            .ns = record.ns,
@@ -178,6 +183,8 @@ void DiskTier::Parts::scan_segment(const FoundSegment& found, std::vector<DiskRe
                            .group_mask = record.group_mask});
     });
     if (end.tail != SegmentTail::none) ++stats.n_cut_segments;
+    if (end.tail == SegmentTail::none || end.tail == SegmentTail::torn)
+        writer.offer({number, path, header, end});
 }
 
 Saved DiskTier::Parts::write(const Save& save) {
@@ -190,7 +197,19 @@ Saved DiskTier::Parts::write(const Save& save) {
     std::vector<Payload> payloads;
     for (const auto& [group, bytes] : save.groups) payloads.push_back({group, bytes});
     if (!save.logits.empty()) payloads.push_back({0, std::as_bytes(save.logits)});
-    const Appended done = writer.append(std::move(header), payloads);
+    Saved saved{.ticket = save.ticket, .id = header.id};
+    if (breaker.lets_through()) {
+        const Appended done = writer.append(std::move(header), payloads);
+        done.error == 0 ? breaker.note_success() : breaker.note_failure();
+        count_append(done);
+        saved.ref = done.ref;
+    } else {
+        count([](DiskStats& now) { ++now.n_failed_saves; });
+    }
+    return saved;
+}
+
+void DiskTier::Parts::count_append(const Appended& done) {
     count([&](DiskStats& now) {
         now.n_bytes = folder.n_bytes();
         if (done.error != 0) {
@@ -202,61 +221,42 @@ Saved DiskTier::Parts::write(const Save& save) {
         ++now.n_records;
         now.bytes_written += done.n_bytes;
     });
-    return {
-        .ticket = save.ticket, .ref = done.ref, .id = chain_id(save.ns, save.parent, save.tokens)};
 }
 
-std::optional<RecordHeader> DiskTier::Parts::find(const OpenSegment& segment, TierRef ref,
-                                                  std::span<const TokenId> expected_tokens) {
-    std::array<std::byte, kMostRecordHeaderBytes> buffer;
-    const auto bytes = std::span(buffer).first(shape.record_header_bytes());
-    if (!segment.file->read(offset_of(ref), bytes)) {
-        count([](DiskStats& now) { ++now.n_lost_reads; });
-        return {};
-    }
-    auto header = decode_record(segment.header, offset_of(ref), bytes);
-    count([&](DiskStats& now) {
-        now.header_bytes_read += bytes.size();
-        if (!header) ++now.n_damaged_reads;
-    });
-    if (!header) return {};
-    if (std::ranges::equal(header->tokens, expected_tokens)) return header;
-    count([](DiskStats& now) { ++now.n_strange_reads; });
-    return {};
-}
-
-bool DiskTier::Parts::read(TierRef ref, RecordKind kind, uint32_t group,
-                           std::span<const TokenId> tokens, std::span<std::byte> to) {
-    const auto segment = table.open(segment_of(ref));
-    if (!segment) {
-        count([](DiskStats& now) { ++now.n_lost_reads; });
-        return false;
-    }
-    const auto header = find(*segment, ref, tokens);
-    if (!header) return false;
-    if (header->kind != kind || group >= shape.n_groups || (header->group_mask >> group & 1) == 0 ||
-        header->payload_bytes != to.size()) {
+bool DiskTier::Parts::read(const Wanted& wanted, std::span<std::byte> to) {
+    const auto segment = table.open(segment_of(wanted.ref));
+    if (!segment) return count_read(ReadVerdict::lost);
+    const DiskFile& file = *segment->file;
+    const uint64_t offset = offset_of(wanted.ref);
+    const auto [found, header] = read_record_header(file, segment->header, offset);
+    if (found != ReadVerdict::sound) return count_read(found);
+    count([&](DiskStats& now) { now.header_bytes_read += shape.record_header_bytes(); });
+    if (header.kind != wanted.kind || !std::ranges::equal(header.tokens, wanted.tokens) ||
+        wanted.group >= shape.n_groups || (header.group_mask >> wanted.group & 1) == 0 ||
+        header.payload_bytes != to.size()) {
         count([](DiskStats& now) { ++now.n_strange_reads; });
         return false;
     }
-    Checksum sum(segment->header.salt);
-    uint64_t at = header->payload_offset(shape, group);
-    for (std::span<std::byte> rest = to; !rest.empty();) {
-        const auto piece = rest.first(std::min(rest.size(), kPieceBytes));
-        if (!segment->file->read(at, piece)) {
-            count([](DiskStats& now) { ++now.n_lost_reads; });
-            return false;
-        }
-        sum.update(piece);
-        at += piece.size();
-        rest = rest.subspan(piece.size());
-    }
-    const bool is_sound = sum.value() == header->sums[group];
+    const ReadVerdict read = read_payload(file, segment->header, header, wanted.group, to);
+    count([&](DiskStats& now) { now.bytes_read += to.size(); });
+    return count_read(read);
+}
+
+bool DiskTier::Parts::count_read(ReadVerdict verdict) {
     count([&](DiskStats& now) {
-        now.bytes_read += to.size();
-        ++(is_sound ? now.n_reads : now.n_damaged_reads);
+        switch (verdict) {
+            case ReadVerdict::sound:
+                ++now.n_reads;
+                break;
+            case ReadVerdict::damaged:
+                ++now.n_damaged_reads;
+                break;
+            case ReadVerdict::lost:
+                ++now.n_lost_reads;
+                break;
+        }
     });
-    return is_sound;
+    return verdict == ReadVerdict::sound;
 }
 
 }  // namespace kvik

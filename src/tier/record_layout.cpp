@@ -66,8 +66,6 @@ bool is_lawful(const RecordHeader& header, const SegmentShape& shape) {
     const uint64_t groups = (uint64_t{1} << shape.n_groups) - 1;
     if (header.tokens.empty() || header.tokens.size() > shape.block_tokens) return false;
     switch (header.kind) {
-        case RecordKind::gap:
-            break;
         case RecordKind::kv:
             if (header.payload_bytes != shape.block_bytes) return false;
             break;

@@ -33,11 +33,7 @@ inline constexpr uint64_t kMostPayloadBytes = uint64_t{1} << 30;
 inline constexpr uint64_t kMostRecordHeaderBytes = 128 + 16 * kMostGroups + 4 * kMostBlockTokens;
 inline constexpr uint64_t kMostSegmentBytes = uint64_t{1} << 40;
 
-enum class RecordKind : uint32_t {
-    gap = 1,  // what fsck leaves of a damaged record
-    kv = 2,
-    logits = 3,
-};
+enum class RecordKind : uint32_t { kv = 1, logits = 2 };
 
 // What every record of a segment has in common.
 struct SegmentShape {

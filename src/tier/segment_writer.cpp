@@ -44,7 +44,7 @@ Appended SegmentWriter::append(RecordHeader header, std::span<const Payload> pay
         if (!make_room(n_bytes + kSegmentHeaderBytes, options_.quota_bytes))
             return {.error = ENOSPC};
     }
-    if (const int error = own_ ? 0 : begin()) return {.error = error};
+    if (const int error = own_ ? 0 : begin(n_bytes)) return {.error = error};
     int error = write(*own_, header, payloads);
     if (error == ENOSPC &&
         make_room(n_bytes, folder_.n_bytes()))  // the disk is smaller than the quota
@@ -65,7 +65,24 @@ bool SegmentWriter::make_room(uint64_t n_bytes, uint64_t quota_bytes) {
     });
 }
 
-int SegmentWriter::begin() {
+int SegmentWriter::begin(uint64_t n_bytes) {
+    while (!left_.empty()) {
+        const LeftSegment segment = std::move(left_.back());
+        left_.pop_back();
+        if (segment.end.offset + n_bytes <= options_.segment_bytes && go_on_in(segment)) return 0;
+    }
+    return make_segment();
+}
+
+bool SegmentWriter::go_on_in(const LeftSegment& segment) {
+    auto file = DiskFile::open(segment.path, DiskFile::Access::write, options_.faults);
+    if (!file || !file->try_lock() || file->is_unlinked()) return false;
+    if (file->size() != segment.end.file_bytes || file->cut(segment.end.offset) != 0) return false;
+    own_.emplace(std::move(*file), segment.header, segment.number, segment.end.offset);
+    return true;
+}
+
+int SegmentWriter::make_segment() {
     const auto random = random_number();
     const auto salt = random_number();
     if (!random || !salt) return EIO;
@@ -81,7 +98,7 @@ int SegmentWriter::begin() {
         ::unlink(path.c_str());
         return error;
     }
-    folder_.note_written(kSegmentHeaderBytes);
+    folder_.count();
     own_.emplace(std::move(*file), header, table_.add(path, header), kSegmentHeaderBytes);
     return 0;
 }

@@ -1,5 +1,6 @@
-// SegmentWriter appends records to a segment of this process's own, and begins a new one when that
-// is full, deleted by somebody, or was left with a tail that could not be cut off.
+// SegmentWriter appends records to a segment of this process's own. When that is full, deleted by
+// somebody, or has a tail that could not be cut off, it goes on in one that nobody writes any more,
+// or in a new one.
 //
 // Owner   the open file and its lock; what it wrote stays.
 // Threads the writer's thread.
@@ -9,9 +10,12 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "tier/segment_folder.h"
+#include "tier/segment_scan.h"
 #include "tier/segment_table.h"
 
 namespace kvik {
@@ -22,6 +26,14 @@ struct SegmentWriterOptions {
     uint64_t segment_bytes = 0;  // a segment is full before it is longer
     uint64_t quota_bytes = 0;    // over all segments in the folder
     DiskFaults* faults = nullptr;
+};
+
+// A segment that another process left, as a scan found it.
+struct LeftSegment {
+    uint32_t number = 0;
+    std::string path;
+    SegmentHeader header;
+    SegmentEnd end;
 };
 
 struct Payload {
@@ -39,6 +51,9 @@ class SegmentWriter {
   public:
     SegmentWriter(const SegmentWriterOptions& options, SegmentFolder& folder, SegmentTable& table);
 
+    // Used only if nobody writes it, and nobody has written it since the scan.
+    void offer(LeftSegment segment) { left_.push_back(std::move(segment)); }
+
     // header: kind, ns, parent, id and tokens; the rest follows from the payloads, which come in
     // the order of their groups.
     Appended append(RecordHeader header, std::span<const Payload> payloads);
@@ -51,7 +66,9 @@ class SegmentWriter {
         uint64_t n_bytes;
     };
 
-    int begin();  // a new segment
+    int begin(uint64_t n_bytes);
+    bool go_on_in(const LeftSegment& segment);
+    int make_segment();
     int write(Own& own, const RecordHeader& header, std::span<const Payload> payloads);
     bool make_room(uint64_t n_bytes, uint64_t quota_bytes);
 
@@ -59,6 +76,7 @@ class SegmentWriter {
     SegmentFolder& folder_;
     SegmentTable& table_;
     std::optional<Own> own_;
+    std::vector<LeftSegment> left_;  // the last used last
     uint32_t n_begun_ = 0;
 };
 

@@ -1,0 +1,166 @@
+#include "tier/check_folder.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "tier/disk_file.h"
+#include "tier/record_read.h"
+#include "tier/segment_folder.h"
+#include "tier/segment_scan.h"
+#include "tier/segment_table.h"
+#include "tier/segment_writer.h"
+
+namespace kvik {
+namespace {
+
+SegmentState state_of(SegmentTail tail) {
+    switch (tail) {
+        case SegmentTail::none:
+            return SegmentState::sound;
+        case SegmentTail::torn:
+            return SegmentState::torn;
+        case SegmentTail::damaged:
+            return SegmentState::damaged;
+        case SegmentTail::unread:
+            return SegmentState::unread;
+    }
+    return SegmentState::unread;
+}
+
+// One record's payloads, with the memory of the largest so far.
+class Payloads {
+  public:
+    ReadVerdict read(const DiskFile& file, const SegmentHeader& segment,
+                     const RecordHeader& record) {
+        bytes_.resize(record.n_payloads() * record.payload_bytes);
+        payloads_.clear();
+        std::span<std::byte> rest(bytes_);
+        for (uint32_t group = 0; group < segment.shape.n_groups; ++group) {
+            if ((record.group_mask >> group & 1) == 0) continue;
+            const auto to = rest.first(record.payload_bytes);
+            rest = rest.subspan(record.payload_bytes);
+            const ReadVerdict verdict = read_payload(file, segment, record, group, to);
+            if (verdict != ReadVerdict::sound) return verdict;
+            payloads_.push_back({group, to});
+        }
+        return ReadVerdict::sound;
+    }
+    std::span<const Payload> all() const { return payloads_; }
+
+  private:
+    std::vector<std::byte> bytes_;
+    std::vector<Payload> payloads_;
+};
+
+struct Looked {
+    CheckedSegment checked;
+    SegmentHeader header;
+    SegmentEnd end;
+    std::vector<RecordHeader> sound;
+};
+
+Looked look_at(const DiskFile& file, const FoundSegment& found) {
+    Looked looked{.checked = {.name = found.name, .n_bytes = found.n_bytes},
+                  .header = {},
+                  .end = {},
+                  .sound = {}};
+    CheckedSegment& checked = looked.checked;
+    const DecodedSegment decoded = read_segment_header(file);
+    if (decoded.verdict != SegmentVerdict::good) {
+        checked.state = decoded.verdict == SegmentVerdict::unknown_version ? SegmentState::unknown
+                                                                           : SegmentState::damaged;
+        checked.bytes_lost = checked.state == SegmentState::damaged ? found.n_bytes : 0;
+        return looked;
+    }
+    looked.header = decoded.header;
+    Payloads payloads;
+    looked.end = scan_records(file, decoded.header, [&](RecordHeader&& record) {
+        if (payloads.read(file, decoded.header, record) == ReadVerdict::sound) {
+            looked.sound.push_back(std::move(record));
+        } else {
+            ++checked.n_damaged;
+        }
+    });
+    checked.n_bytes = looked.end.file_bytes;
+    checked.n_records = looked.sound.size();
+    checked.bytes_lost = looked.end.file_bytes - std::min(looked.end.offset, looked.end.file_bytes);
+    checked.state = checked.n_damaged > 0 ? SegmentState::damaged : state_of(looked.end.tail);
+    return looked;
+}
+
+Repaired delete_file(const std::string& path) {
+    return ::unlink(path.c_str()) == 0 ? Repaired::deleted : Repaired::failed;
+}
+
+// What is sound of it, in a segment of its own.
+Repaired copy_sound(const DiskFile& file, const Looked& looked, SegmentFolder& folder) {
+    SegmentTable table(nullptr);
+    SegmentWriter writer({.shape = looked.header.shape,
+                          .identity = looked.header.identity,
+                          .segment_bytes = kMostSegmentBytes,
+                          .quota_bytes = UINT64_MAX / 2},
+                         folder, table);
+    Payloads payloads;
+    for (const RecordHeader& record : looked.sound) {
+        if (payloads.read(file, looked.header, record) != ReadVerdict::sound) continue;
+        if (writer.append(record, payloads.all()).error != 0) return Repaired::failed;
+    }
+    return Repaired::copied;
+}
+
+Repaired repair_segment(DiskFile& file, const Looked& looked, SegmentFolder& folder) {
+    const std::string path = folder.path_of(looked.checked.name);
+    if (looked.checked.is_in_use) return Repaired::in_use;
+    if (looked.checked.state == SegmentState::torn)
+        return file.cut(looked.end.offset) == 0 ? Repaired::cut : Repaired::failed;
+    if (looked.sound.empty()) return delete_file(path);
+    if (copy_sound(file, looked, folder) != Repaired::copied) return Repaired::failed;
+    return delete_file(path) == Repaired::deleted ? Repaired::copied : Repaired::failed;
+}
+
+bool wants_repair(const CheckedSegment& checked) {
+    return checked.state == SegmentState::torn || checked.state == SegmentState::damaged;
+}
+
+CheckedSegment check_segment(SegmentFolder& folder, const FoundSegment& found, Repair repair) {
+    const auto access = repair == Repair::yes ? DiskFile::Access::write : DiskFile::Access::read;
+    auto file = DiskFile::open(folder.path_of(found.name), access, nullptr);
+    if (!file) return {.name = found.name, .state = SegmentState::unread, .n_bytes = found.n_bytes};
+    // Held to the end of the check: nobody goes on in it, and nobody deletes it, meanwhile.
+    const bool is_in_use = !file->try_lock();
+    Looked looked = look_at(*file, found);
+    looked.checked.is_in_use = is_in_use;
+    if (repair == Repair::yes && wants_repair(looked.checked))
+        looked.checked.repaired = repair_segment(*file, looked, folder);
+    return std::move(looked.checked);
+}
+
+}  // namespace
+
+Result<std::vector<CheckedSegment>> check_folder(const std::string& path, Repair repair) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0)
+        return fail(ErrorKind::file, fmt::format("cannot open {}: {}", path, std::strerror(errno)));
+    if (!S_ISDIR(status.st_mode))
+        return fail(ErrorKind::file, fmt::format("{} is no folder: name one that holds KV", path));
+    SegmentFolder folder(path, nullptr);
+    std::vector<CheckedSegment> checked;
+    for (const FoundSegment& found : folder.list())
+        checked.push_back(check_segment(folder, found, repair));
+    return checked;
+}
+
+bool is_damaged(const CheckedSegment& segment) {
+    if (segment.state == SegmentState::unread) return true;
+    if (segment.state != SegmentState::damaged) return false;
+    return segment.repaired != Repaired::copied && segment.repaired != Repaired::deleted;
+}
+
+}  // namespace kvik
