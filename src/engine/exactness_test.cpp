@@ -91,68 +91,6 @@ TEST(Exactness, holds_when_sequences_are_preempted) {
     }
 }
 
-// Requests that share prefixes, arrive at any moment and are cancelled at any moment, under a
-// budget that makes them evict and preempt each other.
-class RandomTraffic {
-  public:
-    RandomTraffic(const HashModel& model, uint32_t seed) : model_(model), random_(seed) {
-        for (auto& stem : stems_) stem = random_tokens(random_, 20 + random_.below(40));
-        EngineOptions options =
-            options_of(1 + random_.below(50), 16 << random_.below(3), 12 + random_.below(12));
-        options.max_sequences = 1 + random_.below(6);
-        rig_ = std::make_unique<StepRig>(model, options);
-        if (random_.below(2)) rig_->stepper().use_costs(random_costs(random_.generator));
-    }
-
-    void run() {
-        for (uint32_t i = 0; i < 25; ++i) {
-            if (random_.below(3) < 2) submit();
-            if (random_.below(4) == 0 && !asked_.empty()) {
-                asked_[random_.below(static_cast<uint32_t>(asked_.size()))].channel->cancel();
-            }
-            for (uint32_t n = random_.below(12); n > 0; --n) rig_->step();
-        }
-        rig_->run();
-        for (Asked& asked : asked_) check(asked);
-        EXPECT_EQ(rig_->stepper().n_jobs(), 0u);
-    }
-
-  private:
-    struct Asked {
-        GenerateRequest request;
-        std::shared_ptr<StreamChannel> channel;
-    };
-
-    void submit() {
-        std::vector<TokenId> prompt = stems_[random_.below(3)];
-        prompt.resize(1 + random_.below(static_cast<uint32_t>(prompt.size())));
-        if (random_.below(2)) {
-            const std::vector<TokenId> rest = random_tokens(random_, random_.below(30));
-            prompt.insert(prompt.end(), rest.begin(), rest.end());
-        }
-        GenerateRequest request = request_for(prompt, random_.below(60), random_.below(3));
-        request.cache = random_.below(5) ? CachePolicy::reuse : CachePolicy::off;
-        asked_.push_back({request, rig_->submit(request)});
-    }
-
-    void check(Asked& asked) {
-        Told told;
-        listen(*asked.channel, told);
-        ASSERT_TRUE(told.ended);
-        ASSERT_FALSE(told.error.has_value()) << told.error->message;
-        if (told.summary.reason == FinishReason::cancelled) {
-            asked.request.max_new_tokens = static_cast<uint32_t>(told.ids.size());
-        }
-        expect_same(told, oracle(model_, asked.request));
-    }
-
-    const HashModel& model_;
-    Random random_;
-    std::vector<TokenId> stems_[3];
-    std::unique_ptr<StepRig> rig_;
-    std::vector<Asked> asked_;
-};
-
 TEST(Exactness, holds_whatever_steps_are_thought_to_cost) {
     const HashModel model;
     Random random(6);
@@ -178,15 +116,6 @@ TEST(Exactness, holds_whatever_steps_are_thought_to_cost) {
         }
     }
     EXPECT_GT(*std::max_element(n_steps.begin(), n_steps.end()), n_steps[0]);
-}
-
-TEST(Exactness, holds_under_random_traffic_with_cancels) {
-    const HashModel model;
-    for (uint32_t seed = 100; seed < 160; ++seed) {
-        SCOPED_TRACE(::testing::Message() << "seed " << seed);
-        RandomTraffic(model, seed).run();
-        if (HasFatalFailure()) return;
-    }
 }
 
 }  // namespace

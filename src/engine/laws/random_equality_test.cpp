@@ -1,0 +1,207 @@
+// Random traffic over the whole step loop: whatever is cached, shared, evicted, preempted, batched
+// or cut, every answer has the ids and the logits of a cold computation from its tokens alone.
+// KVIK_OPS asks for more operations than the usual number.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "engine/rig/cold.h"
+#include "engine/rig/talk.h"
+#include "sched/test_costs.h"
+#include "testing/hash_model.h"
+
+namespace kvik {
+namespace {
+
+using Kinds = std::map<std::string, uint64_t>;
+
+// What an engine is short of.
+enum class Mood : uint8_t { roomy, tight, long_winded };
+
+// One engine for some hundred operations, every setting drawn anew.
+class Life {
+  public:
+    Life(uint32_t seed, Kinds& kinds)
+        : seed_(seed),
+          random_(seed),
+          mood_(static_cast<Mood>(seed % 3)),
+          kinds_(kinds),
+          talk_({.most_tokens = mood_ == Mood::long_winded ? 60u : 150u, .n_conversations = 10},
+                seed) {
+        const uint32_t block_tokens = 16 << random_.below(3);
+        const uint32_t n_tokens = 260 + random_.below(mood_ == Mood::roomy ? 4000 : 200);
+        EngineOptions options = options_of(model_.spec().kv, 1 + random_.below(60), block_tokens,
+                                           n_tokens / block_tokens + 1);
+        options.max_sequences = 1 + random_.below(8);
+        rig_ = std::make_unique<StepRig>(model_, options);
+        note_block_ = fmt::format("of block {}", block_tokens);
+        if (random_.below(2)) rig_->stepper().use_costs(random_costs(random_.generator));
+        shuffle();
+    }
+
+    void play(uint32_t n_ops) {
+        for (uint32_t i = 0; i < n_ops; ++i) {
+            operate();
+            if (::testing::Test::HasFailure()) {
+                FAIL() << "seed " << seed_ << ", operation " << i;
+            }
+        }
+        rig_->run();
+        hear_all();
+        note("preempted", rig_->stepper().counts().n_preemptions);
+        note("blocks evicted", rig_->stepper().cache_stats().evicted_blocks);
+        EXPECT_EQ(rig_->stepper().n_jobs(), 0u);
+        EXPECT_FALSE(::testing::Test::HasFailure()) << "seed " << seed_;
+    }
+
+  private:
+    struct Asked {
+        Ask ask;
+        GenerateRequest request;
+        std::shared_ptr<StreamChannel> channel;
+        uint32_t n_beside = 0;  // others under way when it was submitted
+    };
+
+    void note(const std::string& kind, uint64_t n = 1) { kinds_[kind] += n; }
+
+    // A free list in an order of its own: requests that hold all blocks end in a random order.
+    void shuffle() {
+        std::vector<std::shared_ptr<StreamChannel>> holders;
+        for (uint32_t i = 0; i < rig_->settings().max_sequences; ++i) {
+            GenerateRequest request = request_for(random_tokens(random_, 60), 30, i);
+            request.cache = CachePolicy::off;
+            holders.push_back(rig_->submit(request));
+        }
+        while (!holders.empty()) {
+            rig_->step();
+            const uint32_t i = random_.below(static_cast<uint32_t>(holders.size()));
+            holders[i]->cancel();
+            holders.erase(holders.begin() + i);
+        }
+        rig_->run();
+    }
+
+    void operate() {
+        note("operations");
+        switch (random_.below(12)) {
+            case 0:
+                abort();
+                break;
+            case 1:
+            case 2:
+            case 3:
+                for (uint32_t n = random_.below(16); n > 0; --n) rig_->step();
+                hear_all();
+                break;
+            default:
+                submit();
+                if (asked_.size() > 24) {
+                    rig_->run();
+                    hear_all();
+                }
+        }
+    }
+
+    uint32_t n_new() { return random_.below(mood_ == Mood::long_winded ? 100 : 12); }
+
+    void submit() {
+        Asked asked;
+        asked.ask = talk_.next();
+        const std::vector<TokenId>& prompt = asked.ask.prompt;
+        asked.request = request_for(prompt, n_new(), random_.below(3));
+        if (random_.below(3) == 0) asked.request.sampling.temperature = 0;
+        if (random_.below(8) == 0) asked.request.cache = CachePolicy::off;
+        // A conversation is one tenant's; stems are everybody's.
+        if (asked.ask.conversation % 3 > 0) {
+            asked.request.cache_salt = fmt::format("tenant {}", asked.ask.conversation % 3);
+        }
+        asked.n_beside = static_cast<uint32_t>(asked_.size());
+        asked.channel = rig_->submit(asked.request);
+        asked_.push_back(std::move(asked));
+    }
+
+    void abort() {
+        if (asked_.empty()) return;
+        asked_[random_.below(static_cast<uint32_t>(asked_.size()))].channel->cancel();
+    }
+
+    void hear_all() {
+        for (size_t i = 0; i < asked_.size();) {
+            Told& told = told_[asked_[i].channel.get()];
+            listen(*asked_[i].channel, told);
+            if (told.ended) {
+                hear(asked_[i], told);
+                told_.erase(asked_[i].channel.get());
+                asked_.erase(asked_.begin() + static_cast<std::ptrdiff_t>(i));
+            } else {
+                ++i;
+            }
+        }
+    }
+
+    void hear(Asked& asked, const Told& told) {
+        const bool is_off = asked.request.cache == CachePolicy::off;
+        const bool is_aborted = told.summary.reason == FinishReason::cancelled;
+        if (is_aborted) asked.request.max_new_tokens = static_cast<uint32_t>(told.ids.size());
+        expect_cold(model_, told, asked.request);
+        classify(asked, told);
+        const auto n_all = static_cast<uint32_t>(asked.ask.prompt.size() + told.ids.size());
+        const bool is_published = !is_off && !is_aborted && n_all > 0;
+        talk_.heard(asked.ask, told.ids, is_published && !told.ids.empty() ? n_all - 1 : 0);
+    }
+
+    void classify(const Asked& asked, const Told& told) {
+        const uint32_t n_cached = told.summary.timings.cached_n;
+        note(std::string(kAskKinds[static_cast<size_t>(asked.ask.kind)]));
+        if (told.summary.reason == FinishReason::cancelled) note("aborted");
+        if (asked.n_beside > 0) note("batched");
+        note(note_block_);
+        if (!asked.request.cache_salt.empty()) note("salted");
+        if (asked.request.cache == CachePolicy::off) {
+            EXPECT_EQ(n_cached, 0u);
+            return note("cache off");
+        }
+        if (n_cached == 0) note("nothing cached");
+        if (n_cached > 0) note("warm RAM");
+        if (n_cached == asked.ask.prompt.size()) note("wholly cached");
+        if (n_cached + 1 < asked.ask.n_known) note("after eviction");
+    }
+
+    uint32_t seed_;
+    Random random_;
+    Mood mood_;
+    Kinds& kinds_;
+    std::string note_block_;
+    HashModel model_;
+    Talk talk_;
+    std::unique_ptr<StepRig> rig_;
+    std::vector<Asked> asked_;
+    std::map<StreamChannel*, Told> told_;
+};
+
+uint32_t n_operations() {
+    const char* wanted = std::getenv("KVIK_OPS");
+    return wanted ? static_cast<uint32_t>(std::strtoul(wanted, nullptr, 10)) : 20'000;
+}
+
+TEST(RandomEquality, every_answer_has_the_bits_of_a_cold_run) {
+    constexpr uint32_t kOpsOfALife = 250;
+    Kinds kinds;
+    for (uint32_t n = 0, seed = 1; n < n_operations(); n += kOpsOfALife, ++seed) {
+        Life(seed, kinds).play(kOpsOfALife);
+        if (HasFailure()) return;
+    }
+    for (const auto& [kind, n] : kinds) fmt::print("{:>8} {}\n", n, kind);
+    for (const char* kind : {"of block 16", "of block 32", "of block 64", "aborted", "batched",
+                             "salted", "cache off", "nothing cached", "warm RAM", "wholly cached",
+                             "after eviction", "preempted", "blocks evicted"}) {
+        EXPECT_GT(kinds[kind], n_operations() / 200) << kind;
+    }
+    for (const std::string_view kind : kAskKinds)
+        EXPECT_GT(kinds[std::string(kind)], n_operations() / 200) << kind;
+}
+
+}  // namespace
+}  // namespace kvik
