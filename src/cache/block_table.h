@@ -1,12 +1,14 @@
 // BlockTable: one sequence's blocks in order, and how many tokens of KV they hold.
 //
 // Use     reserve(n), run the forward over ids(), append(n); truncate(n) goes back. Share with
-// fork()
-//         or by giving blocks() to PrefixTree::insert; start from what is cached with adopt().
+//         fork() or by giving group_blocks() to PrefixTree::insert; start from what is cached with
+//         adopt().
+// Shape   a place is block_tokens positions; at each place every group of layers has one block, or
+//         none any more where the group's window has passed it by.
 // Owner   its BlockRefs; pool and storage outlive it. Movable.
 // Threads the engine thread.
-// Cost    reserve: O(new blocks), and one block copied if the tail is shared. Only fork and the
-//         constructor allocate.
+// Cost    reserve: O(new blocks), and one block copied a group whose tail is shared. Only fork,
+//         group_blocks() and the constructor allocate.
 // Invariant only positions in [n_tokens, n_writable) are ever written, and their blocks have this
 //         table as their one owner: nothing may share a block between reserve and append.
 #pragma once
@@ -16,11 +18,16 @@
 #include <vector>
 
 #include "cache/block_pool.h"
+#include "cache/group_blocks.h"
 #include "cache/kv_storage.h"
 
 namespace kvik {
 
 struct PrefixHit;
+
+// Blocks are let go of this many tokens later than the window allows: so far back a sequence may
+// always go (refused drafts, stop strings, the last token once more).
+inline constexpr uint32_t kRewindTokens = 64;
 
 class BlockTable {
   public:
@@ -29,18 +36,21 @@ class BlockTable {
     BlockTable(BlockTable&&) = default;
     BlockTable& operator=(BlockTable&&) = default;
 
-    // How many free blocks reserve(n_tokens) would take now, the copy of a shared tail included.
+    // How many free blocks reserve(n_tokens) would take now, copies of shared tails included.
     uint32_t n_blocks_needed(uint32_t n_tokens) const;
 
     // Makes the next n_tokens positions writable. All or nothing: false means that the pool has
     // fewer than n_blocks_needed(n_tokens) free blocks and that nothing changed.
     [[nodiscard]] bool reserve(uint32_t n_tokens);
 
-    // The forward has written the next n_tokens positions, which were reserved.
+    // The forward has written the next n_tokens positions, which were reserved. Blocks that no
+    // later position sees, nor one of kRewindTokens before, are let go.
     void append(uint32_t n_tokens);
 
     // Forgets all positions from n_tokens on and gives back every block past the last kept token,
-    // reserved ones too. truncate(n_tokens()) gives back the unused reserve.
+    // reserved ones too. truncate(n_tokens()) gives back the unused reserve. Only to where every
+    // group still has its window.
+    bool can_truncate(uint32_t n_tokens) const;
     void truncate(uint32_t n_tokens);
 
     // A second sequence with the same KV. All blocks are shared; whoever writes into the tail first
@@ -58,22 +68,44 @@ class BlockTable {
 
     uint32_t n_tokens() const { return n_tokens_; }
     uint32_t n_writable() const { return n_writable_; }  // positions below it may be written
-    uint32_t n_blocks() const { return static_cast<uint32_t>(refs_.size()); }
-    std::span<const BlockId> ids() const { return ids_; }       // for the model's view
-    std::span<const BlockRef> blocks() const { return refs_; }  // for PrefixTree::insert
+    uint32_t n_groups() const { return static_cast<uint32_t>(groups_.size()); }
+    uint32_t n_places() const { return n_places_; }
+    uint32_t n_blocks() const;        // that it holds, of all groups
+    uint32_t n_shared_tails() const;  // blocks that are copied before the next write
+
+    // For the model's view: [n_places], the ids of all groups n_most_places() apart. Where a place
+    // was let go of, some number that nobody reads.
+    std::span<const BlockId> ids(uint32_t group = 0) const;
+    uint32_t n_most_places() const { return n_most_places_; }
+    // For PrefixTree::insert.
+    GroupBlocks group_blocks(uint32_t group) const;
+    std::vector<GroupBlocks> group_blocks() const;
     void check_invariants() const;
 
   private:
+    struct Group {
+        uint32_t window = 0;
+        uint32_t first = 0;          // the place of refs[0]; places before it were let go
+        std::vector<BlockRef> refs;  // up to place n_places - 1
+    };
+
     uint32_t blocks_for(uint32_t n_tokens) const;
-    bool tail_needs_copy() const;
+    uint32_t first_place(uint32_t window, uint32_t n_tokens) const;
+    BlockId& id(uint32_t group, uint32_t place);
+    void set_block(uint32_t group, uint32_t place, BlockRef block);
+    void push_block(uint32_t group, BlockRef block);
+    void copy_shared_tails();
+    void let_go_behind_windows();
 
     BlockPool* pool_;
     KvStorage* storage_;
     uint32_t block_tokens_, max_tokens_;
+    uint32_t n_most_places_;
+    uint32_t n_places_ = 0;
     uint32_t n_tokens_ = 0;
     uint32_t n_writable_ = 0;
-    std::vector<BlockRef> refs_;
-    std::vector<BlockId> ids_;  // ids_[i] == refs_[i].id()
+    std::vector<Group> groups_;
+    std::vector<BlockId> ids_;  // [n_groups, n_most_places]
 };
 
 }  // namespace kvik

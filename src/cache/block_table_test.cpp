@@ -127,8 +127,8 @@ TEST(BlockTable, remap_frees_the_blocks_of_a_prefix_that_was_computed_twice) {
     const Tokens tokens = count_from(1, 40);
     BlockTable first = rig.computed(tokens);
     BlockTable second = rig.computed(tokens);
-    rig.tree.insert(kNs, tokens, first.blocks());
-    EXPECT_EQ(rig.tree.insert(kNs, tokens, second.blocks()).n_duplicates, 2u);
+    rig.tree.insert(kNs, tokens, first.group_blocks());
+    EXPECT_EQ(rig.tree.insert(kNs, tokens, second.group_blocks()).n_duplicates, 2u);
     EXPECT_EQ(rig.pool.n_used(), 6u);
 
     second.remap(rig.tree.find(kNs, tokens));

@@ -6,7 +6,7 @@
 
 namespace kvik {
 
-static constexpr KvSpec kSpec{.n_layers = 30, .n_kv_heads = 3, .head_dim = 64};
+static const KvSpec kSpec{.n_layers = 30, .n_kv_heads = 3, .head_dim = 64};
 
 TEST(CacheBudget, spends_nearly_all_of_the_bytes_and_never_more) {
     for (const uint64_t bytes : {1ull << 20, 3ull << 20, 1ull << 30, 1ull << 36}) {

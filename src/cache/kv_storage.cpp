@@ -35,12 +35,14 @@ void KvStorage::copy_rows(const RowCopy& copy) {
     const uint64_t n_tiles = round_up(copy.n_tokens, kKTileTokens) / kKTileTokens;
     const uint64_t k_bytes = n_tiles * spec_.k_tile_bytes();
     const uint64_t v_bytes = n_tiles * spec_.v_tile_bytes();
-    const KvView kv = view();
-    for (uint32_t layer = 0; layer < spec_.n_layers; ++layer)
-        for (uint32_t head = 0; head < spec_.n_kv_heads; ++head) {
-            std::memcpy(kv.k(copy.to, layer, head), kv.k(copy.from, layer, head), k_bytes);
-            std::memcpy(kv.v(copy.to, layer, head), kv.v(copy.from, layer, head), v_bytes);
-        }
+    const std::byte* from = arena_.data() + static_cast<uint64_t>(copy.from) * spec_.block_bytes();
+    std::byte* to = arena_.data() + static_cast<uint64_t>(copy.to) * spec_.block_bytes();
+    const uint64_t n_heads = uint64_t{spec_.block_layers()} * spec_.n_kv_heads;
+    for (uint64_t i = 0; i < n_heads; ++i) {
+        const uint64_t k = i * spec_.head_bytes(), v = k + spec_.k_bytes();
+        std::memcpy(to + k, from + k, k_bytes);
+        std::memcpy(to + v, from + v, v_bytes);
+    }
 }
 
 }  // namespace kvik

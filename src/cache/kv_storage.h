@@ -4,7 +4,7 @@
 // Owner   the arena; it outlives every KvView and BlockTable made over it.
 // Threads copies on the engine thread, between forwards; a forward goes through view().
 // Cost    open reserves address space, pages come when touched. A row copy moves n_tokens rows of
-//         every layer and head and does not allocate.
+//         every layer and head of the block and does not allocate.
 // Errors  no blocks, or block_tokens not a multiple of 16: usage. No memory: memory.
 #pragma once
 

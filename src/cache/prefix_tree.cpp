@@ -53,6 +53,7 @@ PrefixTree::Match PrefixTree::match_child(uint32_t parent, std::span<const Token
 
 PrefixHit PrefixTree::find(const NamespaceKey& ns, std::span<const TokenId> tokens) const {
     PrefixHit hit;
+    hit.groups.resize(1);
     const auto root = roots_.find(ns);
     if (root == roots_.end()) return hit;
     uint32_t node = root->second;
@@ -60,7 +61,7 @@ PrefixHit PrefixTree::find(const NamespaceKey& ns, std::span<const TokenId> toke
         const Match match = match_child(node, tokens.subspan(hit.n_tokens));
         if (match.n_tokens == 0) break;
         node = match.child;
-        hit.blocks.push_back(nodes_[node].block->share());
+        hit.groups[0].blocks.push_back(nodes_[node].block->share());
         hit.n_tokens += match.n_tokens;
         hit.node = {node, nodes_[node].generation};
         if (match.n_tokens < options_.block_tokens) {  // what is below follows other tokens
@@ -117,9 +118,11 @@ EvictionRank PrefixTree::rank_of(const Node& node) const {
 }
 
 InsertReport PrefixTree::insert(const NamespaceKey& ns, std::span<const TokenId> tokens,
-                                std::span<const BlockRef> blocks) {
+                                std::span<const GroupBlocks> groups) {
     InsertReport report;
     if (tokens.empty()) return report;
+    KVIK_CHECK(groups.size() == 1 && groups[0].first == 0, "blocks are of one group of all layers");
+    const std::span<const BlockRef> blocks = groups[0].refs;
     KVIK_CHECK((tokens.size() - 1) / options_.block_tokens < blocks.size(),
                "published tokens have their KV in blocks");
     uint32_t node = root_of(ns);

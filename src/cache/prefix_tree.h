@@ -22,6 +22,7 @@
 #include "base/types.h"
 #include "cache/block_pool.h"
 #include "cache/eviction.h"
+#include "cache/group_blocks.h"
 #include "cache/logits_store.h"
 #include "cache/namespace_key.h"
 #include "cache/stats.h"
@@ -38,7 +39,7 @@ struct NodeHandle {
 
 // What find proved. It owns shares of its blocks, so nothing of it is evicted while it lives.
 struct PrefixHit {
-    std::vector<BlockRef> blocks;  // whole blocks, then the tail block if tail_rows > 0
+    std::vector<GroupRefs> groups;  // whole blocks, then the tail block if tail_rows > 0
     uint32_t n_tokens = 0;          // tokens matched, tail_rows included
     uint32_t tail_rows = 0;         // rows of the last block that match; 0: all blocks are whole
     NodeHandle node;                // the deepest node matched, wholly or in part
@@ -114,12 +115,12 @@ class PrefixTree {
     // The hit was used: its path is the most recent now, and is counted.
     void use(const PrefixHit& hit);
 
-    // Publishes the KV of `tokens`, which lies in `blocks` (BlockTable::blocks(); the last one may
-    // be partly filled). Only tokens that can no longer be refused. First wins: tokens cached
+    // Publishes the KV of `tokens`, which lies in these blocks (BlockTable::group_blocks(); the last
+    // one may be partly filled). Only tokens that can no longer be refused. First wins: tokens cached
     // already keep their block. A longer fill of a cached tail replaces the shorter. New blocks are
     // shared, not taken, and therefore copied by their owner before its next write into them.
     InsertReport insert(const NamespaceKey& ns, std::span<const TokenId> tokens,
-                        std::span<const BlockRef> blocks);
+                        std::span<const GroupBlocks> groups);
 
     // Remembers the logits after the last of `tokens`, whose KV is cached to its end. False: it is
     // not, or the logits alone exceed the budget. The least recently used logits make room.

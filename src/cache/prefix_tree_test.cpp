@@ -26,8 +26,8 @@ TEST(PrefixTree, keeps_the_same_tokens_of_two_namespaces_apart) {
     rig.publish(kNs, count_from(1, 20));
     rig.publish(other, count_from(1, 20));
     EXPECT_EQ(rig.pool.n_used(), 4u);
-    EXPECT_NE(rig.tree.find(kNs, count_from(1, 20)).blocks[0].id(),
-              rig.tree.find(other, count_from(1, 20)).blocks[0].id());
+    EXPECT_NE(rig.tree.find(kNs, count_from(1, 20)).groups[0].blocks[0].id(),
+              rig.tree.find(other, count_from(1, 20)).groups[0].blocks[0].id());
 }
 
 TEST(PrefixTree, an_empty_prompt_finds_and_publishes_nothing) {
@@ -37,7 +37,7 @@ TEST(PrefixTree, an_empty_prompt_finds_and_publishes_nothing) {
     rig.publish(kNs, {5});
     const PrefixHit hit = rig.tree.find(kNs, {});
     EXPECT_EQ(hit.n_tokens, 0u);
-    EXPECT_TRUE(hit.blocks.empty());
+    EXPECT_TRUE(hit.groups[0].blocks.empty());
     EXPECT_FALSE(rig.tree.pin(hit).has_value());
     rig.tree.check_invariants();
 }
@@ -67,7 +67,7 @@ TEST_P(PrefixLengths, match_up_to_the_first_differing_token_wherever_it_is) {
             const PrefixHit hit = rig.tree.find(kNs, asked);
             EXPECT_EQ(hit.n_tokens, at);
             EXPECT_EQ(hit.tail_rows, at % block);
-            EXPECT_EQ(hit.blocks.size(), (at + block - 1) / block);
+            EXPECT_EQ(hit.groups[0].blocks.size(), (at + block - 1) / block);
             EXPECT_EQ(rig.read(hit), first_of(tokens, at));
         }
         EXPECT_EQ(matched(rig, tokens), n) << "a prompt equal to a whole cached path";
@@ -119,13 +119,13 @@ TEST(PrefixTree, the_first_insert_wins_and_duplicates_stay_the_callers) {
     TestRig rig({});
     const Tokens tokens = count_from(1, 20);
     const BlockTable first = rig.computed(tokens);
-    EXPECT_EQ(rig.tree.insert(kNs, tokens, first.blocks()).n_new, 2u);
+    EXPECT_EQ(rig.tree.insert(kNs, tokens, first.group_blocks()).n_new, 2u);
     {
         const BlockTable second = rig.computed(tokens);
-        const InsertReport report = rig.tree.insert(kNs, tokens, second.blocks());
+        const InsertReport report = rig.tree.insert(kNs, tokens, second.group_blocks());
         EXPECT_EQ(report.n_new, 0u);
         EXPECT_EQ(report.n_duplicates, 1u);
-        EXPECT_EQ(rig.tree.find(kNs, tokens).blocks[0].id(), first.ids()[0]);
+        EXPECT_EQ(rig.tree.find(kNs, tokens).groups[0].blocks[0].id(), first.ids()[0]);
         EXPECT_EQ(rig.read(second), tokens);
     }
     EXPECT_EQ(rig.pool.n_used(), 2u);
@@ -136,16 +136,16 @@ TEST(PrefixTree, inserting_what_was_adopted_is_no_duplicate) {
     rig.publish(kNs, count_from(1, 20));
     BlockTable table = rig.table();
     table.adopt(rig.tree.find(kNs, count_from(1, 20)));
-    EXPECT_EQ(rig.tree.insert(kNs, count_from(1, 20), table.blocks()).n_duplicates, 0u);
+    EXPECT_EQ(rig.tree.insert(kNs, count_from(1, 20), table.group_blocks()).n_duplicates, 0u);
 }
 
 TEST(PrefixTree, a_longer_fill_of_a_tail_replaces_the_shorter) {
     TestRig rig({});
     BlockTable table = rig.computed(count_from(1, 18));
-    rig.tree.insert(kNs, count_from(1, 18), table.blocks());
+    rig.tree.insert(kNs, count_from(1, 18), table.group_blocks());
     ASSERT_TRUE(rig.extend(table, count_from(19, 5)));
     EXPECT_EQ(rig.pool.n_used(), 3u);
-    EXPECT_EQ(rig.tree.insert(kNs, count_from(1, 23), table.blocks()).n_new, 1u);
+    EXPECT_EQ(rig.tree.insert(kNs, count_from(1, 23), table.group_blocks()).n_new, 1u);
     EXPECT_EQ(rig.pool.n_used(), 2u) << "the shorter tail is freed";
     EXPECT_EQ(rig.read(rig.tree.find(kNs, count_from(1, 30))), count_from(1, 23));
     EXPECT_EQ(rig.tree.stats().cached_tokens, 23u);
@@ -155,29 +155,29 @@ TEST(PrefixTree, a_longer_fill_of_a_tail_replaces_the_shorter) {
 TEST(PrefixTree, a_shorter_fill_of_a_tail_changes_nothing) {
     TestRig rig({});
     rig.publish(kNs, count_from(1, 23));
-    const BlockId tail = rig.tree.find(kNs, count_from(1, 23)).blocks[1].id();
+    const BlockId tail = rig.tree.find(kNs, count_from(1, 23)).groups[0].blocks[1].id();
     rig.publish(kNs, count_from(1, 18));
-    EXPECT_EQ(rig.tree.find(kNs, count_from(1, 18)).blocks[1].id(), tail);
+    EXPECT_EQ(rig.tree.find(kNs, count_from(1, 18)).groups[0].blocks[1].id(), tail);
     EXPECT_EQ(rig.tree.stats().cached_tokens, 23u);
 }
 
 TEST(PrefixTree, a_published_block_is_never_written_by_its_former_owner) {
     TestRig rig({.n_blocks = 16});
     BlockTable table = rig.computed(count_from(1, 18));
-    rig.tree.insert(kNs, count_from(1, 18), table.blocks());
+    rig.tree.insert(kNs, count_from(1, 18), table.group_blocks());
     const PrefixHit published = rig.tree.find(kNs, count_from(1, 18));
     ASSERT_TRUE(rig.extend(table, {500}));  // on in the tail
-    EXPECT_NE(table.ids()[1], published.blocks[1].id());
+    EXPECT_NE(table.ids()[1], published.groups[0].blocks[1].id());
     table.truncate(5);  // and back into the whole block
     ASSERT_TRUE(rig.extend(table, {600}));
-    EXPECT_NE(table.ids()[0], published.blocks[0].id());
+    EXPECT_NE(table.ids()[0], published.groups[0].blocks[0].id());
     EXPECT_EQ(rig.read(published), count_from(1, 18));
 }
 
 TEST(PrefixTree, publishes_only_the_tokens_it_is_given) {
     TestRig rig({});
     BlockTable table = rig.computed(joined(count_from(1, 18), {700, 701}));  // two draft tokens
-    rig.tree.insert(kNs, count_from(1, 18), table.blocks());
+    rig.tree.insert(kNs, count_from(1, 18), table.group_blocks());
     EXPECT_EQ(matched(rig, joined(count_from(1, 18), {700, 701})), 18u);
     table.truncate(18);
     ASSERT_TRUE(rig.extend(table, {800}));
@@ -270,7 +270,7 @@ TEST(PrefixTree, a_path_stays_until_its_last_pin_goes) {
 TEST(PrefixTree, letting_go_of_shared_leaves_saves_their_owner_a_copy) {
     TestRig rig({.n_blocks = 2});
     BlockTable table = rig.computed(count_from(1, 20));
-    rig.tree.insert(kNs, count_from(1, 20), table.blocks());
+    rig.tree.insert(kNs, count_from(1, 20), table.group_blocks());
     EXPECT_FALSE(table.reserve(1)) << "the tail is shared and there is no block for its copy";
     EXPECT_EQ(rig.tree.evict(1), 0u);
     EXPECT_EQ(rig.tree.let_go_shared(1), 1u);

@@ -76,7 +76,7 @@ struct TestRig {
 
     // Computes and publishes; the tree alone owns the blocks afterwards.
     void publish(const NamespaceKey& ns, const Tokens& tokens) {
-        tree.insert(ns, tokens, computed(tokens).blocks());
+        tree.insert(ns, tokens, computed(tokens).group_blocks());
     }
 
     Tokens read(const BlockTable& table) const {
@@ -84,7 +84,7 @@ struct TestRig {
     }
     Tokens read(const PrefixHit& hit) const {
         std::vector<BlockId> ids;
-        for (const BlockRef& block : hit.blocks) ids.push_back(block.id());
+        for (const BlockRef& block : hit.groups[0].blocks) ids.push_back(block.id());
         return read_ids(ids, hit.n_tokens);
     }
 

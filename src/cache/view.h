@@ -1,6 +1,6 @@
 // KvView: plain addresses into the KV storage, handed to a model for one step.
 //
-// Shape   block -> layer -> kv head -> { K, V }, all contiguous:
+// Shape   block -> layer of its group -> kv head -> { K, V }, all contiguous:
 //           K : [block_tokens / 16][head_dim][16]   tiles of 16 tokens, so that 16 scores fill a
 //                                                   register with no horizontal work
 //           V : [block_tokens][head_dim]            natural
@@ -22,9 +22,10 @@ struct KvView {
     std::byte* base = nullptr;
     KvSpec spec;
 
+    // `block` is one of the layer's group.
     std::byte* k(BlockId block, uint32_t layer, uint32_t kv_head) const {
         return base + static_cast<uint64_t>(block) * spec.block_bytes() +
-               layer * spec.layer_bytes() + kv_head * spec.head_bytes();
+               spec.layer(layer).slot * spec.layer_bytes() + kv_head * spec.head_bytes();
     }
     std::byte* v(BlockId block, uint32_t layer, uint32_t kv_head) const {
         return k(block, layer, kv_head) + spec.k_bytes();

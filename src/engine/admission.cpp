@@ -50,10 +50,10 @@ bool Stepper::fits(const Job& job, const PrefixHit& hit) {
     for (auto& other : jobs_) {
         if (!other->is_admitted) continue;
         ++n_running;
-        census_.add(other->sequence.table().blocks());
+        census_.add(other->sequence.table());
     }
     if (n_running == 0) return true;
-    census_.add(hit.blocks);
+    census_.add(hit);
     const uint32_t block_tokens = cache_->block_tokens();
     const uint32_t n_all = job.sequence.n_tokens() / block_tokens + 1;
     const uint32_t n_wanted = n_all - hit.n_tokens / block_tokens + n_running;

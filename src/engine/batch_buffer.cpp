@@ -23,7 +23,8 @@ void BatchBuffer::add(const Sequence& sequence, const PlannedRows& rows) {
     sequences_.push_back({.blocks = sequence.table().ids(),
                           .n_past = sequence.n_computed(),
                           .first_row = first_row,
-                          .n_rows = rows.n_rows});
+                          .n_rows = rows.n_rows,
+                          .group_stride = sequence.table().n_most_places()});
     for (uint32_t row = n_rows() - rows.n_logits_rows; row < n_rows(); ++row) {
         logits_rows_.push_back(row);
     }

@@ -17,7 +17,8 @@ KvCache::KvCache(KvStorage storage, const Settings& settings)
       pool_(settings.budget.n_blocks),
       tree_({.block_tokens = settings.kv.block_tokens,
              .n_blocks = settings.budget.n_blocks,
-             .logits_bytes = settings.budget.logits_bytes}) {}
+             .logits_bytes = settings.budget.logits_bytes,
+             .policy = settings.evict}) {}
 
 PrefixHit KvCache::find(const NamespaceKey& ns, std::span<const TokenId> tokens) const {
     PrefixHit hit = tree_.find(ns, tokens);
@@ -38,8 +39,7 @@ void KvCache::publish(const NamespaceKey& ns, Sequence& sequence, uint32_t n_tok
     KVIK_CHECK(n_tokens <= sequence.n_computed(), "only computed tokens are published");
     if (n_tokens == 0) return;
     const std::span<const TokenId> tokens = sequence.tokens().first(n_tokens);
-    const size_t n_blocks = (n_tokens + block_tokens() - 1) / block_tokens();
-    const InsertReport report = tree_.insert(ns, tokens, sequence.table().blocks().first(n_blocks));
+    const InsertReport report = tree_.insert(ns, tokens, sequence.table().group_blocks());
     if (report.n_duplicates > 0) sequence.table().remap(tree_.find(ns, tokens));
 }
 

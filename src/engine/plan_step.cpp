@@ -20,6 +20,7 @@ void Stepper::plan() {
                    .n_logits_rows = settings_.n_logits_rows,
                    .n_free_blocks = cache_->n_free(),
                    .block_tokens = cache_->block_tokens(),
+                   .n_groups = cache_->view().spec.n_groups(),
                    .costs = costs_ ? &*costs_ : nullptr},
                   plan_);
         if (plan_.n_blocks_short == 0) break;

@@ -83,6 +83,29 @@ struct TileAddress {
     const std::byte *k, *v;
 };
 
+// Where the tiles of one sequence, layer and head lie.
+class TilePlaces {
+  public:
+    TilePlaces(const KvView& kv, const SequenceRows& sequence, uint32_t layer, uint32_t kv_head)
+        : spec_(kv.spec),
+          ids_(&sequence.blocks[0] + uint64_t{sequence.group_stride} * spec_.layer(layer).group),
+          base_(kv.k(BlockId{0}, layer, kv_head)),
+          block_bytes_(spec_.block_bytes()) {}
+
+    TileAddress at(uint32_t position) const {
+        const std::byte* k =
+            base_ + static_cast<uint64_t>(ids_[position / spec_.block_tokens]) * block_bytes_;
+        const uint64_t tile = position % spec_.block_tokens / kKTileTokens;
+        return {k + tile * spec_.k_tile_bytes(), k + spec_.k_bytes() + tile * spec_.v_tile_bytes()};
+    }
+
+  private:
+    const KvSpec& spec_;
+    const BlockId* ids_;
+    const std::byte* base_;
+    uint64_t block_bytes_;
+};
+
 // A chunk, and the one that its worker goes over next.
 struct ChunkTurn {
     uint32_t chunk, next;
@@ -91,7 +114,6 @@ struct ChunkTurn {
 void attend_chunk(const LayerAttention& all, const AttentionItem& item, const ItemRows& rows,
                   ChunkTurn turn, const ItemMemory& memory, AttentionState& state) {
     const KvView& kv = all.kv;
-    const SequenceRows& sequence = all.batch.sequences[item.sequence];
     const uint32_t start = turn.chunk * kChunkTokens;
     const uint32_t window = all.window();
     uint32_t begin[kMaxQueries], end[kMaxQueries], last = 0;
@@ -106,21 +128,16 @@ void attend_chunk(const LayerAttention& all, const AttentionItem& item, const It
 
     const void* k_tiles[kTilesPerChunk] = {};
     const void* v_tiles[kTilesPerChunk] = {};
-    const auto tile_at = [&](uint32_t position) -> TileAddress {
-        const BlockId block = sequence.blocks[position / kv.spec.block_tokens];
-        const uint64_t tile = position % kv.spec.block_tokens / kKTileTokens;
-        return {kv.k(block, all.layer, item.kv_head) + tile * kv.spec.k_tile_bytes(),
-                kv.v(block, all.layer, item.kv_head) + tile * kv.spec.v_tile_bytes()};
-    };
+    const TilePlaces places(kv, all.batch.sequences[item.sequence], all.layer, item.kv_head);
     for (uint32_t tile = 0; tile * kKTileTokens < last; ++tile) {
-        const TileAddress at = tile_at(start + tile * kKTileTokens);
+        const TileAddress at = places.at(start + tile * kKTileTokens);
         k_tiles[tile] = at.k;
         v_tiles[tile] = at.v;
     }
     const void* next_k[kAheadTiles];
     for (uint32_t tile = 0; tile < kAheadTiles; ++tile) {
         const uint32_t position = turn.next * kChunkTokens + tile * kKTileTokens;
-        next_k[tile] = position <= rows.position[rows.n - 1] ? tile_at(position).k : k_tiles[0];
+        next_k[tile] = position <= rows.position[rows.n - 1] ? places.at(position).k : k_tiles[0];
     }
     const AttentionChunk chunk = {
         .n_queries = rows.n,
@@ -264,7 +281,8 @@ bool write_k(const KernelTable& kernels, const KvView& kv, const SequenceRows& s
     const KvSpec& spec = kv.spec;
     const uint32_t slot = position % spec.block_tokens, lane = slot % kKTileTokens;
     const uint32_t dim = spec.head_dim;
-    std::byte* tile = kv.k(sequence.blocks[position / spec.block_tokens], layer, kv_head) +
+    std::byte* tile = kv.k(sequence.block(spec.layer(layer).group, position / spec.block_tokens),
+                           layer, kv_head) +
                       slot / kKTileTokens * spec.k_tile_bytes();
     if (spec.type == KvType::f32) {
         auto* to = reinterpret_cast<float*>(tile) + lane;
@@ -298,7 +316,8 @@ bool write_v(const KernelTable& kernels, const KvView& kv, const SequenceRows& s
     const KvSpec& spec = kv.spec;
     const uint32_t slot = position % spec.block_tokens, lane = slot % kKTileTokens;
     const uint32_t dim = spec.head_dim;
-    std::byte* tile = kv.v(sequence.blocks[position / spec.block_tokens], layer, kv_head) +
+    std::byte* tile = kv.v(sequence.block(spec.layer(layer).group, position / spec.block_tokens),
+                           layer, kv_head) +
                       slot / kKTileTokens * spec.v_tile_bytes();
     std::byte* out = tile + lane * dim * spec.element_bytes();
     if (spec.type == KvType::f32) {

@@ -33,12 +33,18 @@ struct ModelSpec {
     std::string fingerprint;    // hex SHA-256 over all that the weights' side of KV depends on
 };
 
-// Rows of one sequence in a batch. `blocks` covers positions 0 .. n_past + n_rows - 1.
+// Rows of one sequence in a batch. `blocks` covers positions 0 .. n_past + n_rows - 1; what lies
+// before first_needed(window of the group, n_past) is never read.
 struct SequenceRows {
-    std::span<const BlockId> blocks;
-    uint32_t n_past = 0;     // positions whose KV is already there
+    std::span<const BlockId> blocks;  // of the first group of layers
+    uint32_t n_past = 0;              // positions whose KV is already there
     uint32_t first_row = 0;  // its rows in the batch are first_row .. first_row + n_rows - 1
     uint32_t n_rows = 0;
+    uint32_t group_stride = 0;  // the ids of the next group follow so far behind
+
+    BlockId block(uint32_t group, uint32_t place) const {
+        return blocks.data()[uint64_t{group} * group_stride + place];
+    }
 };
 
 struct Batch {

@@ -10,22 +10,23 @@ static uint32_t blocks_for(uint32_t n_tokens, uint32_t block_tokens) {
     return (n_tokens + block_tokens - 1) / block_tokens;
 }
 
-uint32_t blocks_wanted(const SequenceView& view, uint32_t n_rows, uint32_t block_tokens) {
+uint32_t blocks_wanted(const SequenceView& view, uint32_t n_rows, const Room& room) {
     if (n_rows == 0) return 0;
-    const uint32_t n_after = blocks_for(view.n_computed + n_rows, block_tokens);
-    const uint32_t n_new = n_after > view.n_blocks ? n_after - view.n_blocks : 0;
-    const bool writes_tail = view.n_computed % block_tokens != 0;
-    return n_new + (writes_tail && view.tail == TailBlock::shared ? 1 : 0);
+    const uint32_t n_after = blocks_for(view.n_computed + n_rows, room.block_tokens);
+    const uint32_t n_new = n_after > view.n_places ? n_after - view.n_places : 0;
+    return n_new * room.n_groups + view.n_shared_tails;
 }
 
 // The most of `n_rows` for whose blocks there is room.
 static uint32_t rows_that_fit(const SequenceView& view, uint32_t n_rows, uint32_t n_free,
-                              uint32_t block_tokens) {
-    if (blocks_wanted(view, n_rows, block_tokens) <= n_free) return n_rows;
-    const uint32_t n_first = blocks_wanted(view, 1, block_tokens);
+                              const Room& room) {
+    if (blocks_wanted(view, n_rows, room) <= n_free) return n_rows;
+    const uint32_t n_first = blocks_wanted(view, 1, room);
     if (n_first > n_free) return 0;
-    const uint32_t n_held = std::max(view.n_blocks, blocks_for(view.n_computed + 1, block_tokens));
-    return (n_held + n_free - n_first) * block_tokens - view.n_computed;
+    const uint32_t n_held =
+        std::max(view.n_places, blocks_for(view.n_computed + 1, room.block_tokens));
+    const uint32_t n_more = (n_free - n_first) / room.n_groups;
+    return (n_held + n_more) * room.block_tokens - view.n_computed;
 }
 
 namespace {
@@ -118,7 +119,7 @@ class Planner {
         if (n_wanted_ > room_.n_free_blocks) plan_.n_blocks_short = n_wanted_ - room_.n_free_blocks;
         if (!plan_.starved) return;
         for (auto i = static_cast<uint32_t>(sequences_.size()); i-- > *plan_.starved + 1;) {
-            if (sequences_[i].n_blocks == 0) continue;
+            if (sequences_[i].n_places == 0) continue;
             plan_.preempt = i;
             return;
         }
@@ -129,9 +130,9 @@ class Planner {
         const SequenceView& view = sequences_[index];
         const bool all = view.want_logits == WantLogits::of_every_token;
         if (all) n_rows = std::min(n_rows, n_spare_logits_ + 1);
-        const uint32_t n_wanted = blocks_wanted(view, n_rows, room_.block_tokens);
-        const uint32_t n = rows_that_fit(view, n_rows, n_free_, room_.block_tokens);
-        const uint32_t n_given = blocks_wanted(view, n, room_.block_tokens);
+        const uint32_t n_wanted = blocks_wanted(view, n_rows, room_);
+        const uint32_t n = rows_that_fit(view, n_rows, n_free_, room_);
+        const uint32_t n_given = blocks_wanted(view, n, room_);
         n_wanted_ += n_wanted;
         n_free_ -= n_given;
         if (n == 0) {
@@ -156,7 +157,8 @@ class Planner {
 }  // namespace
 
 void plan_step(std::span<const SequenceView> sequences, const Room& room, StepPlan& plan) {
-    KVIK_CHECK(room.n_rows > 0 && room.block_tokens > 0, "a step has room for a row");
+    KVIK_CHECK(room.n_rows > 0 && room.block_tokens > 0 && room.n_groups > 0,
+               "a step has room for a row");
     plan.clear();
     Planner planner(sequences, room, plan);
     const uint32_t n_streams = planner.plan_streams();

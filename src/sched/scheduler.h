@@ -20,14 +20,13 @@
 namespace kvik {
 
 enum class WantLogits : uint8_t { of_last_token, of_every_token };
-enum class TailBlock : uint8_t { own, shared };  // shared: copied into a new block before a write
 
 // A sequence as the scheduler sees it.
 struct SequenceView {
-    uint32_t n_tokens = 0;    // known tokens
-    uint32_t n_computed = 0;  // of these, with KV
-    uint32_t n_blocks = 0;    // blocks it holds
-    TailBlock tail = TailBlock::own;
+    uint32_t n_tokens = 0;        // known tokens
+    uint32_t n_computed = 0;      // of these, with KV
+    uint32_t n_places = 0;        // places at which it holds blocks, one of each group
+    uint32_t n_shared_tails = 0;  // blocks that its next row is written to after a copy
     WantLogits want_logits = WantLogits::of_last_token;
 
     uint32_t n_pending() const { return n_tokens - n_computed; }
@@ -38,6 +37,7 @@ struct Room {
     uint32_t n_logits_rows = 0;  // at least one a sequence
     uint32_t n_free_blocks = 0;
     uint32_t block_tokens = 0;
+    uint32_t n_groups = 1;             // of layers: blocks at a place
     const StepCosts* costs = nullptr;  // null: not known, n_rows alone cuts a prompt
 };
 
@@ -47,7 +47,7 @@ inline constexpr double kStepMs = 100;
 inline constexpr double kStreamSteps = 2;
 
 // Blocks that `view` must be given before its next n rows can be written.
-uint32_t blocks_wanted(const SequenceView& view, uint32_t n_rows, uint32_t block_tokens);
+uint32_t blocks_wanted(const SequenceView& view, uint32_t n_rows, const Room& room);
 
 // `sequences` in order of arrival, oldest first.
 void plan_step(std::span<const SequenceView> sequences, const Room& room, StepPlan& plan);

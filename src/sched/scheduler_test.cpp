@@ -22,7 +22,7 @@ Room room(uint32_t n_rows, uint32_t n_free_blocks) {
 SequenceView stream(uint32_t n_computed) {
     return {.n_tokens = n_computed + 1,
             .n_computed = n_computed,
-            .n_blocks = (n_computed + kBlock - 1) / kBlock};
+            .n_places = (n_computed + kBlock - 1) / kBlock};
 }
 
 SequenceView prompt(uint32_t n_tokens) {
@@ -93,13 +93,11 @@ TEST(Scheduler, cuts_a_prompt_to_the_blocks_there_are_and_says_how_many_are_shor
 
 TEST(Scheduler, counts_a_block_for_the_copy_of_a_shared_tail) {
     SequenceView shared = stream(5);
-    shared.tail = TailBlock::shared;
-    EXPECT_EQ(blocks_wanted(shared, 1, kBlock), 1u);
+    shared.n_shared_tails = 1;
+    EXPECT_EQ(blocks_wanted(shared, 1, room(8, 0)), 1u);
     EXPECT_EQ(rows_of(plan_of({shared}, room(8, 0)), 0), 0u);
     EXPECT_EQ(rows_of(plan_of({shared}, room(8, 1)), 0), 1u);
-    SequenceView whole = stream(kBlock);  // a whole block is not written to again
-    whole.tail = TailBlock::shared;
-    EXPECT_EQ(blocks_wanted(whole, 1, kBlock), 1u);
+    EXPECT_EQ(blocks_wanted(shared, 0, room(8, 0)), 0u);
 }
 
 TEST(Scheduler, takes_the_youngest_sequences_blocks_when_an_older_one_cannot_move) {
@@ -147,7 +145,7 @@ TEST(Scheduler, counts_the_depth_of_streams_and_prompts_into_a_step) {
     const uint32_t beside_deep = rows_of(plan_of({prompt(4000), stream(4096)}, r), 0);
     SequenceView deep = prompt(4000);
     deep.n_computed = 3000;
-    deep.n_blocks = (3000 + kBlock - 1) / kBlock;
+    deep.n_places = (3000 + kBlock - 1) / kBlock;
     const uint32_t deep_beside = rows_of(plan_of({deep, stream(9)}, r), 0);
     EXPECT_LT(beside_deep, shallow);
     EXPECT_LT(deep_beside, shallow / 2);
@@ -186,9 +184,9 @@ TEST(Scheduler, plans_fit_their_room_and_the_oldest_moves) {
             const uint32_t n_computed = rng() % 3 == 0 ? 0 : rng() % 70;
             all[i] = stream(n_computed);
             all[i].n_tokens += rng() % 2 ? rng() % 90 : 0;
-            all[i].tail = rng() % 4 ? TailBlock::own : TailBlock::shared;
+            all[i].n_shared_tails = n_computed % kBlock != 0 && rng() % 4 == 0;
             all[i].want_logits = rng() % 5 ? WantLogits::of_last_token : WantLogits::of_every_token;
-            younger_holds |= i > 0 && all[i].n_blocks > 0;
+            younger_holds |= i > 0 && all[i].n_places > 0;
         }
         Room r = room(1 + rng() % 64, rng() % 7);
         r.n_logits_rows = 8 + rng() % 8;
@@ -202,7 +200,7 @@ TEST(Scheduler, plans_fit_their_room_and_the_oldest_moves) {
             EXPECT_LE(rows.n_rows, all[rows.sequence].n_pending());
             n_rows += rows.n_rows;
             n_logits_rows += rows.n_logits_rows;
-            n_blocks += blocks_wanted(all[rows.sequence], rows.n_rows, kBlock);
+            n_blocks += blocks_wanted(all[rows.sequence], rows.n_rows, r);
         }
         EXPECT_LE(n_rows, most_rows(r.n_rows, 8));
         EXPECT_LE(n_logits_rows, r.n_logits_rows);

@@ -44,11 +44,10 @@ void Sequence::give_up() {
 }
 
 SequenceView Sequence::view(WantLogits want_logits) const {
-    const bool shared = table_.n_blocks() > 0 && table_.blocks().back().is_shared();
     return {.n_tokens = n_tokens(),
             .n_computed = n_computed(),
-            .n_blocks = table_.n_blocks(),
-            .tail = shared ? TailBlock::shared : TailBlock::own,
+            .n_places = table_.n_places(),
+            .n_shared_tails = table_.n_shared_tails(),
             .want_logits = want_logits};
 }
 

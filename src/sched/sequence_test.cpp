@@ -7,7 +7,7 @@
 namespace kvik {
 namespace {
 
-constexpr KvSpec kSpec = {
+const KvSpec kSpec = {
     .n_layers = 1, .n_kv_heads = 1, .head_dim = 4, .block_tokens = 16, .type = KvType::f16};
 
 struct Fixture {
@@ -74,7 +74,8 @@ TEST(Sequence, view_tells_the_scheduler_how_many_blocks_a_reserve_takes) {
         std::optional<BlockTable> other;
         if (below(2)) other = s.table().fork();
         const uint32_t n_rows = below(40);
-        EXPECT_EQ(blocks_wanted(s.view(WantLogits::of_last_token), n_rows, kSpec.block_tokens),
+        const Room room = {.block_tokens = kSpec.block_tokens};
+        EXPECT_EQ(blocks_wanted(s.view(WantLogits::of_last_token), n_rows, room),
                   s.table().n_blocks_needed(n_rows))
             << "seed 3, round " << round;
     }

@@ -69,7 +69,7 @@ class Twins {
             s.table.check_invariants();
             n_handles += s.table.n_blocks();
         }
-        for (const HeldHit& held : hits_) n_handles += held.hit.blocks.size();
+        for (const HeldHit& held : hits_) n_handles += held.hit.groups[0].blocks.size();
         EXPECT_EQ(pool_.n_handles(), n_handles);
         EXPECT_EQ(pool_.n_used(), naive_pool_.n_used());
         EXPECT_EQ(tree_.stats().cached_blocks, naive_tree_.n_blocks());
@@ -248,7 +248,7 @@ class Twins {
     void publish(Sequence& s, const Op& op) {
         NaiveTokens tokens = computed(s);
         if (op.what % 3 == 0) tokens.resize(op.how_many % (tokens.size() + 1));
-        const InsertReport report = tree_.insert(namespaces_[s.ns], tokens, s.table.blocks());
+        const InsertReport report = tree_.insert(namespaces_[s.ns], tokens, s.table.group_blocks());
         const NaiveInsert twin = naive_tree_.insert(s.ns, tokens, s.twin.blocks());
         EXPECT_EQ(report.n_new, twin.n_new);
         EXPECT_EQ(report.n_duplicates, twin.n_duplicates);
@@ -317,7 +317,7 @@ class Twins {
                                                naive_tree_.find(ns, tokens)};
         const auto& [hit, twin] = hits;
         EXPECT_EQ(hit.n_tokens, twin.n_tokens);
-        EXPECT_EQ(hit.blocks.size(), twin.blocks.size());
+        EXPECT_EQ(hit.groups[0].blocks.size(), twin.blocks.size());
         EXPECT_EQ(hit.tail_rows, twin.n_tokens % block_);
         EXPECT_EQ(!hit.logits.empty(), twin.has_logits);
         return hits;
@@ -325,7 +325,7 @@ class Twins {
 
     static std::vector<BlockId> ids_of(const PrefixHit& hit) {
         std::vector<BlockId> ids;
-        for (const BlockRef& block : hit.blocks) ids.push_back(block.id());
+        for (const BlockRef& block : hit.groups[0].blocks) ids.push_back(block.id());
         return ids;
     }
 

@@ -1,0 +1,24 @@
+// The blocks of one group of layers, place by place: borrowed from a table, or counted shares.
+//
+// Invariant places before `first` lie behind the group's window and have no block any more.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cache/block_pool.h"
+
+namespace kvik {
+
+struct GroupBlocks {
+    uint32_t first = 0;  // the place of refs[0]
+    std::span<const BlockRef> refs;
+};
+
+struct GroupRefs {
+    uint32_t first = 0;  // the place of blocks[0]
+    std::vector<BlockRef> blocks;
+};
+
+}  // namespace kvik

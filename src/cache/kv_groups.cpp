@@ -1,0 +1,29 @@
+#include "cache/kv_groups.h"
+
+#include <map>
+#include <numeric>
+
+#include "base/check.h"
+
+namespace kvik {
+
+std::shared_ptr<const KvGroups> KvGroups::of(std::span<const uint32_t> windows) {
+    KVIK_CHECK(!windows.empty(), "a model has layers");
+    std::map<uint32_t, uint32_t> n_layers;  // by window
+    for (const uint32_t window : windows) ++n_layers[window];
+    auto out = std::make_shared<KvGroups>();
+    for (const auto& [window, n] : n_layers) out->group_layers = std::gcd(out->group_layers, n);
+    std::map<uint32_t, KvLayer> next;  // by window: where its next layer goes
+    for (const auto& [window, n] : n_layers) {
+        next[window] = {.group = static_cast<uint32_t>(out->groups.size()), .slot = 0};
+        out->groups.resize(out->groups.size() + n / out->group_layers, {.window = window});
+    }
+    for (const uint32_t window : windows) {
+        KvLayer& at = next[window];
+        out->layers.push_back(at);
+        if (++at.slot == out->group_layers) at = {.group = at.group + 1, .slot = 0};
+    }
+    return out;
+}
+
+}  // namespace kvik
