@@ -44,19 +44,21 @@ Appended SegmentWriter::append(RecordHeader header, std::span<const Payload> pay
         if (!make_room(n_bytes + kSegmentHeaderBytes, options_.quota_bytes))
             return {.error = ENOSPC};
     }
-    if (const int error = own_ ? 0 : begin(n_bytes)) return {.error = error};
-    int error = write(*own_, header, payloads);
-    if (error == ENOSPC &&
-        make_room(n_bytes, folder_.n_bytes()))  // the disk is smaller than the quota
-        error = write(*own_, header, payloads);
-    if (error == 0) {
-        const Appended done{.ref = tier_ref(own_->number, own_->n_bytes), .n_bytes = n_bytes};
-        own_->n_bytes += n_bytes;
-        folder_.note_written(n_bytes);
-        return done;
-    }
-    if (own_->file.cut(own_->n_bytes) != 0) own_.reset();
-    return {.error = error};
+    int error = try_append(header, payloads);
+    if (error == ENOSPC && make_room(n_bytes, folder_.n_bytes()))  // the disk is the quota
+        error = try_append(header, payloads);
+    if (error != 0) return {.error = error};
+    const Appended done{.ref = tier_ref(own_->number, own_->n_bytes), .n_bytes = n_bytes};
+    own_->n_bytes += n_bytes;
+    folder_.note_written(n_bytes);
+    return done;
+}
+
+int SegmentWriter::try_append(const RecordHeader& header, std::span<const Payload> payloads) {
+    if (const int error = own_ ? 0 : begin(header.record_bytes(options_.shape))) return error;
+    const int error = write(*own_, header, payloads);
+    if (error != 0 && own_->file.cut(own_->n_bytes) != 0) own_.reset();
+    return error;
 }
 
 bool SegmentWriter::make_room(uint64_t n_bytes, uint64_t quota_bytes) {
@@ -83,12 +85,12 @@ bool SegmentWriter::go_on_in(const LeftSegment& segment) {
 }
 
 int SegmentWriter::make_segment() {
-    const auto random = random_number();
+    if (!name_) name_ = random_number();
     const auto salt = random_number();
-    if (!random || !salt) return EIO;
+    if (!name_ || !salt) return EIO;
     if (!folder_.prepare()) return ENOENT;
     const std::string path =
-        folder_.path_of(fmt::format("kv-{}-{:016x}-{}.seg", ::getpid(), *random, n_begun_++));
+        folder_.path_of(fmt::format("kv-{}-{:016x}-{:06}.seg", ::getpid(), *name_, n_begun_++));
     auto file = DiskFile::open(path, DiskFile::Access::create, options_.faults);
     if (!file) return errno;
     // Somebody may have held it for a stranger's, and deleted it, before it was locked.

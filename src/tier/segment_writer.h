@@ -66,6 +66,7 @@ class SegmentWriter {
         uint64_t n_bytes;
     };
 
+    int try_append(const RecordHeader& header, std::span<const Payload> payloads);
     int begin(uint64_t n_bytes);
     bool go_on_in(const LeftSegment& segment);
     int make_segment();
@@ -77,6 +78,7 @@ class SegmentWriter {
     SegmentTable& table_;
     std::optional<Own> own_;
     std::vector<LeftSegment> left_;  // the last used last
+    std::optional<uint64_t> name_;   // in the names of all that it begins
     uint32_t n_begun_ = 0;
 };
 

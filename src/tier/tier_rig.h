@@ -110,11 +110,10 @@ inline std::vector<Saved> save_path(DiskTier& tier, std::span<const RigBlock> pa
 
 enum class Read : uint8_t { right, miss, wrong };
 
-inline Read read_rig(DiskTier& tier, TierRef ref, const ChainId& id, uint32_t group,
-                     std::span<const TokenId> tokens) {
+inline Read read_rig(DiskTier& tier, TierRef ref, const RigBlock& block, uint32_t group) {
     std::vector<std::byte> to(kRigBlockBytes);
-    if (!tier.read(ref, group, tokens, to)) return Read::miss;
-    return to == rig_kv(id, group) ? Read::right : Read::wrong;
+    if (!tier.read(ref, group, block.tokens, to)) return Read::miss;
+    return to == rig_kv(block.id, group) ? Read::right : Read::wrong;
 }
 
 }  // namespace kvik
