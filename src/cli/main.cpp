@@ -32,8 +32,9 @@ constexpr Verb kVerbs[] = {
     {"score", "log-probability of every token of a text, perplexity", score},
     {"bench", "how fast a model runs here", bench},
     {"doctor", "what this machine has, and what kvik makes of it", doctor},
+    {"lab", "experiments, as tables, plots and a page", lab},
 };
-constexpr std::array<std::string_view, 2> kLaterVerbs = {"serve", "lab"};
+constexpr std::array<std::string_view, 1> kLaterVerbs = {"serve"};
 
 std::string overview() {
     std::string text = "kvik VERB ... : a language model on this machine\n\n";
