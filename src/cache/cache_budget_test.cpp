@@ -8,21 +8,24 @@ namespace kvik {
 
 static const KvSpec kSpec{.n_layers = 30, .n_kv_heads = 3, .head_dim = 64};
 
+static uint64_t index_bytes(const CacheBudget& budget) {
+    return PrefixTree::index_bytes(
+        {.n_blocks = budget.n_blocks, .n_sleeping = budget.n_sleeping, .block_tokens = 32});
+}
+
 TEST(CacheBudget, spends_nearly_all_of_the_bytes_and_never_more) {
     for (const uint64_t bytes : {1ull << 20, 3ull << 20, 1ull << 30, 1ull << 36}) {
         const auto budget = plan_cache(kSpec, bytes);
         ASSERT_TRUE(budget.has_value());
         EXPECT_LE(budget->n_bytes, bytes);
         EXPECT_LE(bytes - budget->n_bytes, 2 * kSpec.block_bytes());
-        EXPECT_GE(budget->n_bytes,
-                  budget->n_blocks * kSpec.block_bytes() +
-                      PrefixTree::index_bytes(budget->n_blocks, kSpec.block_tokens) +
-                      budget->logits_bytes);
+        EXPECT_GE(budget->n_bytes, budget->n_blocks * kSpec.block_bytes() + index_bytes(*budget) +
+                                       budget->logits_bytes);
     }
 }
 
 TEST(CacheBudget, holds_for_one_block_and_refuses_less_naming_both_numbers) {
-    const uint64_t one = kSpec.block_bytes() + PrefixTree::index_bytes(1, kSpec.block_tokens) + 8;
+    const uint64_t one = kSpec.block_bytes() + index_bytes({.n_blocks = 1}) + 8;
     const auto budget = plan_cache(kSpec, one);
     ASSERT_TRUE(budget.has_value());
     EXPECT_EQ(budget->n_blocks, 1u);
@@ -46,7 +49,8 @@ TEST(CacheBudget, bounds_what_the_tree_really_counts) {
         rig.tree.check_invariants();
     }
     EXPECT_EQ(rig.pool.n_free(), 0u);
-    EXPECT_LE(rig.tree.n_bytes(), PrefixTree::index_bytes(64, 16) + options.logits_bytes);
+    EXPECT_LE(rig.tree.n_bytes(),
+              PrefixTree::index_bytes({.n_blocks = 64, .block_tokens = 16}) + options.logits_bytes);
 }
 
 }  // namespace kvik

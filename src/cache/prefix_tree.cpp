@@ -1,3 +1,4 @@
+// The nodes of the prefix tree: how they come, change between awake and asleep, and go.
 #include "cache/prefix_tree.h"
 
 #include <algorithm>
@@ -6,171 +7,62 @@
 
 namespace kvik {
 
-static constexpr uint32_t kNone = UINT32_MAX;
-
-static uint32_t common_prefix(std::span<const TokenId> a, std::span<const TokenId> b) {
-    const size_t n = std::min(a.size(), b.size());
-    const auto [end, other] = std::mismatch(a.begin(), a.begin() + n, b.begin());
-    return static_cast<uint32_t>(end - a.begin());
-}
-
 PrefixTree::PrefixTree(const PrefixTreeOptions& options)
-    : options_(options), logits_(options.logits_bytes) {
+    : options_(options), windows_(1, 0), logits_(options.logits_bytes) {
     KVIK_CHECK(options.block_tokens > 0, "a block has tokens");
-    nodes_.reserve(2ull * options.n_blocks);  // a root lives only while it has a child
-    free_.reserve(2ull * options.n_blocks);
+    if (options.groups) {
+        windows_.clear();
+        for (const KvGroup& group : options.groups->groups) windows_.push_back(group.window);
+        n_full_ = static_cast<uint32_t>(std::ranges::count(windows_, 0u));
+        most_window_ = *std::ranges::max_element(windows_);
+    }
+    KVIK_CHECK(windows_.size() <= kMostGroups, "a group is a bit of a mask");
+    KVIK_CHECK(n_full_ > 0 && std::all_of(windows_.begin(), windows_.begin() + n_full_,
+                                          [](uint32_t window) { return window == 0; }),
+               "full groups come first, and there is one");
+    // A root lives only while it has a child; one more while the least recent sleeper goes.
+    const uint64_t n_nodes = 2ull * (uint64_t{options.n_blocks} + options.n_sleeping) + 2;
+    nodes_.reserve(n_nodes);
+    blocks_.reserve(n_nodes * windows_.size());
+    free_.reserve(n_nodes);
 }
 
 PrefixTree::~PrefixTree() {
     KVIK_CHECK(n_pinned_ == 0, "the tree outlives its pins");
 }
 
-// ---- looking ----
-
-// Siblings are sorted and none begins another, so the tokens' place among them has the best match
-// on its left or on its right; a child that covers them to their end is on the right, and is the
-// leftmost that does.
-PrefixTree::Match PrefixTree::match_child(uint32_t parent, std::span<const TokenId> rest) const {
-    rest = rest.first(std::min<size_t>(rest.size(), options_.block_tokens));
-    const std::vector<uint32_t>& children = nodes_[parent].children;
-    const auto place =
-        std::lower_bound(children.begin(), children.end(), rest,
-                         [this](uint32_t child, std::span<const TokenId> tokens) {
-                             const std::vector<TokenId>& own = nodes_[child].tokens;
-                             return std::lexicographical_compare(own.begin(), own.end(),
-                                                                 tokens.begin(), tokens.end());
-                         });
-    Match match{
-        .child = kNone, .n_tokens = 0, .slot = static_cast<size_t>(place - children.begin())};
-    const auto consider = [&](uint32_t child) {
-        const uint32_t n = common_prefix(nodes_[child].tokens, rest);
-        if (n > match.n_tokens) match.child = child, match.n_tokens = n;
-    };
-    if (place != children.end()) consider(*place);
-    if (place != children.begin()) consider(*(place - 1));
-    return match;
-}
-
-PrefixHit PrefixTree::find(const NamespaceKey& ns, std::span<const TokenId> tokens) const {
-    PrefixHit hit;
-    hit.groups.resize(1);
-    const auto root = roots_.find(ns);
-    if (root == roots_.end()) return hit;
-    uint32_t node = root->second;
-    while (hit.n_tokens < tokens.size()) {
-        const Match match = match_child(node, tokens.subspan(hit.n_tokens));
-        if (match.n_tokens == 0) break;
-        node = match.child;
-        hit.groups[0].blocks.push_back(nodes_[node].block->share());
-        hit.n_tokens += match.n_tokens;
-        hit.node = {node, nodes_[node].generation};
-        if (match.n_tokens < options_.block_tokens) {  // what is below follows other tokens
-            hit.tail_rows = match.n_tokens;
-            break;
-        }
-    }
-    if (hit.n_tokens > 0 && hit.n_tokens == tokens.size()) hit.logits = logits_.find(place_of(hit));
-    return hit;
-}
-
-LogitsPlace PrefixTree::place_of(const PrefixHit& hit) const {
-    return {hit.node.index, hit.tail_rows > 0 ? hit.tail_rows : options_.block_tokens};
-}
-
 bool PrefixTree::is_alive(const NodeHandle& handle) const {
     return handle.index < nodes_.size() && nodes_[handle.index].generation == handle.generation &&
-           nodes_[handle.index].block.has_value();
+           nodes_[handle.index].parent != kNone;
 }
 
-// ---- using and publishing ----
-
-void PrefixTree::use(const PrefixHit& hit) {
-    if (hit.n_tokens == 0) return;
-    ++stats_.n_hits;
-    stats_.hit_tokens += hit.n_tokens;
-    if (!hit.logits.empty()) ++stats_.logits_hits;
-    if (!is_alive(hit.node)) return;
-    if (!hit.logits.empty()) logits_.use(place_of(hit));
-    touch_path(hit.node.index, Touch::hit);
+bool PrefixTree::is_awake(const NodeHandle& handle) const {
+    return is_alive(handle) && nodes_[handle.index].is_awake;
 }
 
-void PrefixTree::touch_path(uint32_t node, Touch touch) {
-    ++tick_;
-    leave_order(node);
-    for (uint32_t at = node; at != kNone; at = nodes_[at].parent) {
-        nodes_[at].last_use = tick_;
-        nodes_[at].n_uses += touch == Touch::hit;
-        nodes_[at].rank = rank_of(nodes_[at]);
-    }
-    enter_order(node);
-}
+// ---- coming and going ----
 
-EvictionRank PrefixTree::rank_of(const Node& node) const {
-    const auto n_tokens = static_cast<uint32_t>(node.tokens.size());
-    return eviction_rank(
-        options_.policy,
-        {.last_use = node.last_use,
-         .inserted = node.inserted,
-         .n_uses = node.n_uses,
-         .recompute_ms = options_.recompute_ms ? options_.recompute_ms(node.begin, n_tokens)
-                                               : static_cast<double>(n_tokens),
-         .clock = clock_});
-}
-
-InsertReport PrefixTree::insert(const NamespaceKey& ns, std::span<const TokenId> tokens,
-                                std::span<const GroupBlocks> groups) {
-    InsertReport report;
-    if (tokens.empty()) return report;
-    KVIK_CHECK(groups.size() == 1 && groups[0].first == 0, "blocks are of one group of all layers");
-    const std::span<const BlockRef> blocks = groups[0].refs;
-    KVIK_CHECK((tokens.size() - 1) / options_.block_tokens < blocks.size(),
-               "published tokens have their KV in blocks");
-    uint32_t node = root_of(ns);
-    for (size_t i = 0; i * options_.block_tokens < tokens.size(); ++i) {
-        std::span<const TokenId> rest = tokens.subspan(i * options_.block_tokens);
-        rest = rest.first(std::min<size_t>(rest.size(), options_.block_tokens));
-        const Match match = match_child(node, rest);
-        const bool covered = match.n_tokens == rest.size();
-        const bool extends =
-            !covered && match.child != kNone && match.n_tokens == nodes_[match.child].tokens.size();
-        if (covered) {
-            node = match.child;
-            report.n_duplicates +=
-                rest.size() == options_.block_tokens && nodes_[node].block->id() != blocks[i].id();
-        } else if (extends) {
-            node = match.child;
-            refill(node, rest, blocks[i]);
-            ++report.n_new;
-            ++stats_.replaced_blocks;
-        } else {
-            node = add_child({node, match.slot}, rest, blocks[i]);
-            ++report.n_new;
-        }
-    }
-    stats_.inserted_blocks += report.n_new;
-    stats_.duplicate_blocks += report.n_duplicates;
-    touch_path(node, Touch::published);
-    return report;
-}
-
-bool PrefixTree::store_logits(const NamespaceKey& ns, std::span<const TokenId> tokens,
-                              std::span<const float> logits) {
-    const PrefixHit hit = find(ns, tokens);
-    if (hit.n_tokens == 0 || hit.n_tokens != tokens.size()) return false;
-    return logits_.put(place_of(hit), logits);
-}
-
-// ---- nodes ----
-
-uint32_t PrefixTree::new_node() {
+uint32_t PrefixTree::new_slot() {
     if (free_.empty()) {
-        KVIK_CHECK(nodes_.size() < nodes_.capacity(), "no more nodes than blocks and their roots");
+        KVIK_CHECK(nodes_.size() < nodes_.capacity(), "no more nodes than there may be");
         nodes_.emplace_back();
+        for (uint32_t g = 0; g < n_groups(); ++g) blocks_.emplace_back();
         return static_cast<uint32_t>(nodes_.size() - 1);
     }
     const uint32_t node = free_.back();
     free_.pop_back();
     return node;
+}
+
+uint32_t PrefixTree::new_node(uint32_t parent, std::span<const TokenId> tokens) {
+    const uint32_t at = new_slot();
+    Node& node = nodes_[at];
+    node.parent = parent;
+    node.begin = nodes_[parent].begin + static_cast<uint32_t>(nodes_[parent].tokens.size());
+    node.inserted = tick_ + 1;                   // of the touch that follows
+    node.tokens.reserve(options_.block_tokens);  // a tail grows in place
+    node.tokens.assign(tokens.begin(), tokens.end());
+    return at;
 }
 
 void PrefixTree::free_node(uint32_t node) {
@@ -183,101 +75,153 @@ void PrefixTree::free_node(uint32_t node) {
 uint32_t PrefixTree::root_of(const NamespaceKey& ns) {
     const auto [root, is_new] = roots_.try_emplace(ns, kNone);
     if (is_new) {
-        root->second = new_node();
+        root->second = new_slot();
         nodes_[root->second].ns = &root->first;
+        nodes_[root->second].is_awake = true;
     }
     return root->second;
 }
 
-uint32_t PrefixTree::add_child(const Slot& slot, std::span<const TokenId> tokens,
-                               const BlockRef& block) {
-    leave_order(slot.parent);
-    const uint32_t child = new_node();
-    Node& node = nodes_[child];
-    node.parent = slot.parent;
-    node.begin =
-        nodes_[slot.parent].begin + static_cast<uint32_t>(nodes_[slot.parent].tokens.size());
-    node.inserted = tick_ + 1;  // of the touch that follows
-    node.block = block.share();
-    node.tokens.reserve(options_.block_tokens);  // a tail grows in place
-    node.tokens.assign(tokens.begin(), tokens.end());
-    std::vector<uint32_t>& siblings = nodes_[slot.parent].children;
-    siblings.insert(siblings.begin() + slot.index, child);
-    // Logits live with the leftmost node that covers their tokens, where match_child looks.
-    if (slot.index + 1 < siblings.size()) {
-        const uint32_t right = siblings[slot.index + 1];
-        logits_.move({right, child, common_prefix(tokens, nodes_[right].tokens)});
-    }
-    stats_.cached_tokens += tokens.size();
-    ++stats_.cached_blocks;
-    return child;
+void PrefixTree::remove(uint32_t node) {
+    const uint32_t parent = nodes_[node].parent;
+    if (nodes_[node].is_awake)
+        leave_awake(node);
+    else
+        leave_asleep(node);
+    free_node(node);
+    after_loss_of_child(parent);
 }
 
-// The longer fill's block holds the shorter's tokens too, with the same bits: a tail has one node.
-void PrefixTree::refill(uint32_t node, std::span<const TokenId> tokens, const BlockRef& block) {
-    stats_.cached_tokens += tokens.size() - nodes_[node].tokens.size();
-    nodes_[node].tokens.assign(tokens.begin(), tokens.end());
-    nodes_[node].block = block.share();
-}
-
-void PrefixTree::remove_leaf(uint32_t leaf) {
-    const uint32_t parent = nodes_[leaf].parent;
-    std::vector<uint32_t>& siblings = nodes_[parent].children;
-    const size_t slot = match_child(parent, nodes_[leaf].tokens).slot;
-    KVIK_CHECK(siblings[slot] == leaf, "a child stands where its tokens say");
-    if (slot + 1 < siblings.size()) {
-        const uint32_t right = siblings[slot + 1];
-        logits_.move({leaf, right, common_prefix(nodes_[leaf].tokens, nodes_[right].tokens)});
-    }
-    logits_.drop(leaf);
-    siblings.erase(siblings.begin() + static_cast<std::ptrdiff_t>(slot));
-    if (siblings.size() * 2 < siblings.capacity()) siblings.shrink_to_fit();
-    stats_.cached_tokens -= nodes_[leaf].tokens.size();
-    --stats_.cached_blocks;
-    free_node(leaf);
-    if (!nodes_[parent].children.empty()) return;
-    if (nodes_[parent].ns == nullptr) return enter_order(parent);
-    roots_.erase(*nodes_[parent].ns);
+void PrefixTree::after_loss_of_child(uint32_t parent) {
+    Node& node = nodes_[parent];
+    if (node.ns == nullptr) return node.is_awake ? enter_order(parent) : enter_sleepers(parent);
+    if (!node.awake.empty() || !node.asleep.empty()) return;
+    roots_.erase(*node.ns);
     free_node(parent);
 }
 
-// ---- evicting ----
+// ---- lists of children ----
 
-void PrefixTree::enter_order(uint32_t node) {
-    if (!nodes_[node].children.empty() || !nodes_[node].block || nodes_[node].n_pins > 0) return;
-    by_rank_.emplace(nodes_[node].rank, node);
+void PrefixTree::add_to(std::vector<uint32_t>& list, uint32_t node) {
+    const size_t slot = match(list, nodes_[node].tokens).slot;
+    list.insert(list.begin() + static_cast<std::ptrdiff_t>(slot), node);
 }
 
-void PrefixTree::leave_order(uint32_t node) {
-    by_rank_.erase({nodes_[node].rank, node});
+void PrefixTree::take_from(std::vector<uint32_t>& list, uint32_t node) {
+    const size_t slot = match(list, nodes_[node].tokens).slot;
+    KVIK_CHECK(slot < list.size() && list[slot] == node, "a child stands where its tokens say");
+    list.erase(list.begin() + static_cast<std::ptrdiff_t>(slot));
+    if (list.size() * 2 < list.capacity()) list.shrink_to_fit();
 }
 
-// Who else owns a block changes behind the tree's back, so it is asked when a leaf's turn comes.
-uint32_t PrefixTree::remove_leaves(uint32_t n_leaves, Owners owners) {
-    std::vector<std::set<Ranked>::node_type> passed_over;
-    uint32_t n_removed = 0;
-    while (n_removed < n_leaves && !by_rank_.empty()) {
-        auto next = by_rank_.extract(by_rank_.begin());
-        const uint32_t leaf = next.value().second;
-        if (nodes_[leaf].block->is_shared() != (owners == Owners::others_too)) {
-            passed_over.push_back(std::move(next));
-            continue;
-        }
-        clock_ = std::max(clock_, next.value().first.value);
-        remove_leaf(leaf);  // its parent may be next
-        ++n_removed;
+static uint32_t common_prefix(std::span<const TokenId> a, std::span<const TokenId> b) {
+    const size_t n = std::min(a.size(), b.size());
+    return static_cast<uint32_t>(std::mismatch(a.begin(), a.begin() + n, b.begin()).first -
+                                 a.begin());
+}
+
+// Logits live with the leftmost awake node that covers their tokens, where match looks.
+void PrefixTree::join_awake(uint32_t node) {
+    const uint32_t parent = nodes_[node].parent;
+    leave_order(parent);
+    std::vector<uint32_t>& siblings = nodes_[parent].awake;
+    add_to(siblings, node);
+    nodes_[node].is_awake = true;
+    const size_t slot = match(siblings, nodes_[node].tokens).slot;
+    if (slot + 1 < siblings.size()) {
+        const uint32_t right = siblings[slot + 1];
+        logits_.move({right, node, common_prefix(nodes_[node].tokens, nodes_[right].tokens)});
     }
-    for (auto& leaf : passed_over) by_rank_.insert(std::move(leaf));
-    stats_.evicted_blocks += n_removed;
-    return n_removed;
+    stats_.cached_tokens += nodes_[node].tokens.size();
 }
 
-uint32_t PrefixTree::evict(uint32_t n_blocks) {
-    return remove_leaves(n_blocks, Owners::tree_alone);
+void PrefixTree::leave_awake(uint32_t node) {
+    leave_order(node);
+    drop_resume_points(node);
+    clear_blocks(node, 0);
+    std::vector<uint32_t>& siblings = nodes_[nodes_[node].parent].awake;
+    const size_t slot = match(siblings, nodes_[node].tokens).slot;
+    if (slot + 1 < siblings.size()) {
+        const uint32_t right = siblings[slot + 1];
+        logits_.move({node, right, common_prefix(nodes_[node].tokens, nodes_[right].tokens)});
+    }
+    logits_.drop(node);
+    take_from(siblings, node);
+    nodes_[node].is_awake = false;
+    stats_.cached_tokens -= nodes_[node].tokens.size();
 }
 
-uint32_t PrefixTree::let_go_shared(uint32_t n_leaves) {
-    return remove_leaves(n_leaves, Owners::others_too);
+void PrefixTree::join_asleep(uint32_t node) {
+    leave_sleepers(nodes_[node].parent);
+    add_to(nodes_[nodes_[node].parent].asleep, node);
+    ++n_asleep_;
+    enter_sleepers(node);
+}
+
+void PrefixTree::leave_asleep(uint32_t node) {
+    leave_sleepers(node);
+    drop_read(node);
+    take_from(nodes_[nodes_[node].parent].asleep, node);
+    --n_asleep_;
+}
+
+// ---- falling asleep ----
+
+// Only its tokens and its record stay. Among the sleeping, too, none begins another.
+void PrefixTree::fall_asleep(uint32_t leaf) {
+    if (options_.n_sleeping == 0) return remove(leaf);
+    const uint32_t parent = nodes_[leaf].parent;
+    leave_awake(leaf);
+    nodes_[leaf].evicted_ms = now_ms_;
+    nodes_[leaf].rank.is_fresh = true;
+    const std::span<const TokenId> tokens = nodes_[leaf].tokens;
+    const Match nearest = match(nodes_[parent].asleep, tokens);
+    if (nearest.child != kNone && nearest.n_tokens == tokens.size()) {  // it begins that one
+        absorb(nearest.child, leaf);
+        free_node(leaf);
+    } else {
+        if (nearest.child != kNone && nearest.n_tokens == nodes_[nearest.child].tokens.size()) {
+            leave_asleep(nearest.child);
+            absorb(leaf, nearest.child);
+            free_node(nearest.child);
+        }
+        join_asleep(leaf);
+    }
+    after_loss_of_child(parent);
+    trim_sleepers();
+}
+
+// The history, record and children of one of two nodes whose tokens begin alike go to the other,
+// which has no children of its own if that one has.
+void PrefixTree::absorb(uint32_t node, uint32_t other) {
+    Node& to = nodes_[node];
+    Node& from = nodes_[other];
+    if (from.tier.n_tokens > to.tier.n_tokens) set_tier(node, from.tier);
+    leave_sleepers(node);
+    to.n_uses = std::max(to.n_uses, from.n_uses);
+    to.last_use = std::max(to.last_use, from.last_use);
+    if (!from.asleep.empty()) {
+        KVIK_CHECK(to.asleep.empty() && to.tokens.size() == from.tokens.size(),
+                   "children go to the same tokens");
+        to.asleep = std::move(from.asleep);
+        for (const uint32_t child : to.asleep) nodes_[child].parent = node;
+    }
+    enter_sleepers(node);
+}
+
+void PrefixTree::trim_sleepers() {
+    while (n_asleep_ > options_.n_sleeping) remove(std::get<2>(*sleepers_.begin()));
+}
+
+// Ghosts go before records, and in each kind the least recently used.
+void PrefixTree::enter_sleepers(uint32_t at) {
+    const Node& node = nodes_[at];
+    if (node.is_awake || !node.asleep.empty()) return;
+    sleepers_.emplace(node.tier.ref != kNoTier, node.last_use, at);
+}
+
+void PrefixTree::leave_sleepers(uint32_t at) {
+    sleepers_.erase({nodes_[at].tier.ref != kNoTier, nodes_[at].last_use, at});
 }
 
 }  // namespace kvik

@@ -1,21 +1,25 @@
 // PrefixTree: (namespace, tokens) -> KV blocks that were computed before, proved token by token.
 //
-// Shape   one node a block. Sequences that diverge inside a block have sibling nodes, each with its
-//         own block; a partly filled tail is a leaf. Siblings are sorted and none begins another.
-//           root -- [the cat sat] -- [on the mat] -- [and]
-//                                 |- [on the sofa]
-// Owner   one BlockRef per node, stored logits; the tree outlives its Pins and stays where it is.
+// Shape   one node a block place. Awake: it has a block of every full group and perhaps of groups
+//         with a window; asleep: its tokens alone are left (a ghost), or a record of a tier below.
+//         Siblings that diverge inside a place have a node each; a partly filled tail is a leaf.
+//           root -- [the cat sat] -- [on the mat] -- [and]       all before an awake node is awake
+//                                 |- (on the sofa)
+// Owner   its BlockRefs, stored logits; the tree outlives its Pins and stays where it is.
 // Threads the engine thread.
-// Cost    find, use and insert are linear in the tokens matched; evict is O(log n) a block, plus
+// Cost    find, use, explain and insert are linear in the tokens; evict is O(log n) a block, plus
 //         one skip for each leaf that a live sequence shares.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -23,30 +27,17 @@
 #include "cache/block_pool.h"
 #include "cache/eviction.h"
 #include "cache/group_blocks.h"
+#include "cache/kv_groups.h"
 #include "cache/logits_store.h"
 #include "cache/namespace_key.h"
+#include "cache/prefix_hit.h"
+#include "cache/prefix_reports.h"
+#include "cache/prefix_tier.h"
 #include "cache/stats.h"
 
 namespace kvik {
 
 class PrefixTree;
-
-// Names a node for as long as it exists; a dead node's handle is recognised.
-struct NodeHandle {
-    uint32_t index = UINT32_MAX;
-    uint32_t generation = 0;
-};
-
-// What find proved. It owns shares of its blocks, so nothing of it is evicted while it lives.
-struct PrefixHit {
-    std::vector<GroupRefs> groups;  // whole blocks, then the tail block if tail_rows > 0
-    uint32_t n_tokens = 0;          // tokens matched, tail_rows included
-    uint32_t tail_rows = 0;         // rows of the last block that match; 0: all blocks are whole
-    NodeHandle node;                // the deepest node matched, wholly or in part
-    // Logits after the last token, [vocab_size], if the hit covers all tokens asked for and they
-    // were stored; else empty. Valid until the tree changes.
-    std::span<const float> logits;
-};
 
 // Guards a path from eviction while it lives.
 class [[nodiscard]] Pin {
@@ -68,37 +59,32 @@ struct InsertReport {
                                 // BlockTable::remap frees them
 };
 
+enum class InsertKind : uint8_t {
+    boundary,  // others will go on from here: its end is a resume point
+    passing,   // published on the way
+};
+
+enum class ForgetKind : uint8_t {
+    now,    // out of the tree, with its records on the tier below
+    stale,  // still found, but the first to be evicted
+};
+
 struct PrefixTreeOptions {
     uint32_t block_tokens = 32;
-    uint32_t n_blocks = 0;  // of the pool: the tree never has more nodes with a block
+    uint32_t n_blocks = 0;                             // of the pool
+    std::shared_ptr<const KvGroups> groups = nullptr;  // null: one group of all layers
     uint64_t logits_bytes = 0;
     EvictionPolicy policy = EvictionPolicy::lru;
+    uint32_t n_sleeping = 0;       // the most nodes asleep
     uint32_t pinned_percent = 50;  // of the blocks: the most that pins with a time may hold
+    uint32_t resume_every = 1024;  // tokens from one resume point to the next on a path; 0: none
     // What n_tokens after `depth` others cost to compute; null: as many as they are. It may change.
     std::function<double(uint32_t depth, uint32_t n_tokens)> recompute_ms = nullptr;
 };
 
-// The place from which the tokens asked for differ from all that is known there.
-struct Difference {
-    uint32_t at = 0;
-    std::vector<TokenId> old_tokens;  // [<= 8] how a known path goes on instead
-};
-
-// Why so much of a prompt, and no more, is found.
-struct PathReport {
-    uint32_t n_usable = 0;    // tokens that a hit gives now
-    uint32_t n_resident = 0;  // tokens whose KV of all that went before is in RAM
-    uint32_t n_known = 0;     // tokens matched at all
-    uint32_t n_on_tier = 0;   // of n_known: not in RAM but on the tier below
-    uint32_t n_evicted = 0;   // of n_known: evicted, only their ids are left
-    double evicted_ms = 0;    // when the first of these was evicted
-    std::optional<Difference> difference =
-        std::nullopt;  // nothing: no other path is known from n_known on
-};
-
-enum class ForgetKind : uint8_t {
-    now,    // out of the tree
-    stale,  // still found, but the first to be evicted
+// What the index of a tree is sized by.
+struct IndexSize {
+    uint32_t n_blocks = 0, n_sleeping = 0, block_tokens = 32, n_groups = 1;
 };
 
 class PrefixTree {
@@ -108,24 +94,29 @@ class PrefixTree {
     PrefixTree(const PrefixTree&) = delete;
     PrefixTree& operator=(const PrefixTree&) = delete;
 
-    // The longest cached prefix of `tokens`. Changes nothing, not even the order of eviction: call
-    // use() when the hit is taken.
+    // The longest cached prefix of `tokens` from which a sequence can go on. Changes nothing, not
+    // even the order of eviction: call use() when the hit is taken.
     PrefixHit find(const NamespaceKey& ns, std::span<const TokenId> tokens) const;
+    PathReport explain(const NamespaceKey& ns, std::span<const TokenId> tokens) const;
 
     // The hit was used: its path is the most recent now, and is counted.
     void use(const PrefixHit& hit);
 
     // Publishes the KV of `tokens`, which lies in these blocks (BlockTable::group_blocks(); the last
-    // one may be partly filled). Only tokens that can no longer be refused. First wins: tokens cached
-    // already keep their block. A longer fill of a cached tail replaces the shorter. New blocks are
-    // shared, not taken, and therefore copied by their owner before its next write into them.
+    // one may be partly filled). Only tokens that can no longer be refused. First wins: tokens
+    // cached already keep their blocks, but take one of a window that they lack. A longer fill of a
+    // cached tail replaces the shorter. New blocks are shared, not taken, and therefore copied by
+    // their owner before its next write into them.
     InsertReport insert(const NamespaceKey& ns, std::span<const TokenId> tokens,
-                        std::span<const GroupBlocks> groups);
+                        std::span<const GroupBlocks> groups,
+                        InsertKind kind = InsertKind::boundary);
 
     // Remembers the logits after the last of `tokens`, whose KV is cached to its end. False: it is
     // not, or the logits alone exceed the budget. The least recently used logits make room.
     bool store_logits(const NamespaceKey& ns, std::span<const TokenId> tokens,
                       std::span<const float> logits);
+
+    // ---- keeping and letting go ----
 
     // Nothing if the hit is empty or its node is gone.
     std::optional<Pin> pin(const PrefixHit& hit);
@@ -140,9 +131,9 @@ class PrefixTree {
     void forget(const NamespaceKey& ns, std::span<const TokenId> tokens, uint32_t from,
                 ForgetKind kind);
 
-    PathReport explain(const NamespaceKey& ns, std::span<const TokenId> tokens) const;
-
-    // Frees up to n_blocks blocks, leaves first, in the policy's order; returns how many. Pinned
+    // Frees n_blocks blocks or as many as it can, and returns how many; a few more may go, as all
+    // groups of a node go together. First the blocks of windows that no resume point needs, the
+    // least recently used first; then leaves in the policy's order, which fall asleep. Pinned
     // leaves and blocks that somebody else owns too are passed over.
     uint32_t evict(uint32_t n_blocks);
 
@@ -151,81 +142,194 @@ class PrefixTree {
     // copy of such a tail any more, and their parents become evictable.
     uint32_t let_go_shared(uint32_t n_leaves);
 
+    // ---- the tier below ----
+
+    WakePlan plan_wake(const NamespaceKey& ns, std::span<const TokenId> tokens) const;
+    // The item's block was read. False: the node is gone or has it already.
+    bool wake(const WakeItem& item, const BlockRef& block);
+    void lose(const WakeItem& item);  // its record is bad: the node forgets it
+
+    // What of the path of `tokens` is in RAM and not on the tier, parents first.
+    std::vector<SaveItem> unsaved(const NamespaceKey& ns, std::span<const TokenId> tokens) const;
+    void note_saved(const NodeHandle& node, TierRef ref, uint32_t group_mask, uint32_t n_tokens);
+
+    // A record that the tier has already, at the end of its parent (nothing: of the namespace). Of
+    // two records of one node the longer wins. An invalid handle: the parent is gone, or no room.
+    NodeHandle add_sleeping(const NamespaceKey& ns, const std::optional<NodeHandle>& parent,
+                            std::span<const TokenId> tokens, TierRef ref, uint32_t group_mask);
+    void drop_tier(const std::function<bool(TierRef)>& is_gone);  // O(nodes)
+
+    // ---- accounts ----
+
+    std::vector<TreeLine> draw(uint32_t most_lines) const;
     PrefixStats stats() const;
     uint64_t n_bytes() const;  // index, token lists and logits, without the blocks themselves
     void check_invariants() const;
 
-    // Bytes of index per block and stored logits apart: what a tree over n_blocks can come to.
-    static uint64_t index_bytes(uint32_t n_blocks, uint32_t block_tokens);
+    // Bytes of the index, stored logits apart: what a tree of this size can come to.
+    static uint64_t index_bytes(const IndexSize& size);
 
   private:
     friend class Pin;
+    static constexpr uint32_t kNone = UINT32_MAX;
+    static constexpr uint32_t kMostGroups = 32;  // a group is a bit of a mask
 
     struct Node {
-        uint32_t parent = UINT32_MAX;  // UINT32_MAX: a root, or free
-        uint32_t generation = 0;       // grows whenever a node dies here
-        uint32_t begin = 0;            // tokens before it
-        uint32_t n_pins = 0;
-        double pinned_until = 0;  // 0: no pin with a time
-        uint32_t n_timed = 0;     // pins with a time at or below it
-        uint64_t last_use = 0;    // never above the parent's
+        uint32_t parent = kNone;      // kNone: a root, or free
+        uint32_t generation = 0;      // grows whenever a node dies here
+        uint32_t begin = 0;           // tokens before it
+        bool is_awake = false;        // every full group has a block; so have all nodes before it
+        std::vector<TokenId> tokens;  // [1 .. block_tokens]; fewer than that: a leaf
+        std::vector<uint32_t> awake, asleep;  // children, each sorted by tokens
+        const NamespaceKey* ns = nullptr;     // roots only; lives in roots_
+        // history
+        uint64_t last_use = 0;  // never above the parent's
         uint64_t inserted = 0;
         uint64_t n_uses = 1;
-        EvictionRank rank;                 // as of the last use
-        std::optional<BlockRef> block;     // none: a root, or free
-        std::vector<TokenId> tokens;       // [1 .. block_tokens]; fewer than that: a leaf
-        std::vector<uint32_t> children;    // sorted by tokens
-        const NamespaceKey* ns = nullptr;  // roots only; lives in roots_
+        EvictionRank rank;      // as of the last use
+        double evicted_ms = 0;  // asleep: since when
+        // pins
+        uint32_t n_pins = 0;
+        uint32_t n_timed = 0;     // pins with a time at or below it
+        double pinned_until = 0;  // 0: no pin with a time
+        // resume points
+        uint32_t resume_rows = 0;  // the first that stands in it is after so many rows; 0: none
+        uint32_t n_anchors = 0;    // nodes whose resume points need its blocks of a window
+        uint64_t loose_since = 0;  // its place in loose_; 0: not there
+        TierRecord tier;
     };
-    // How far the tokens after a node go on in its best child.
+    struct NodeBlock {
+        std::optional<BlockRef> ref;
+        uint32_t n_rows = 0;  // the first rows that count
+    };
+    // How far the tokens after a node go on in its best child of a list.
     struct Match {
-        uint32_t child = UINT32_MAX;  // UINT32_MAX: none has a token in common
+        uint32_t child = kNone;  // kNone: none has a token in common
         uint32_t n_tokens = 0;
-        size_t slot = 0;  // where among the children these tokens stand or would stand
+        size_t slot = 0;  // where in the list these tokens stand or would stand
     };
-    struct Slot {
-        uint32_t parent = 0;
-        size_t index = 0;
+    // Nodes of consecutive places, each wholly matched but for the last.
+    struct Path {
+        std::vector<uint32_t> nodes;
+        uint32_t n_tokens = 0;  // matched
+        uint32_t root = kNone;  // kNone: nothing of this namespace
+        uint32_t end() const { return nodes.empty() ? root : nodes.back(); }
     };
+    enum class State : uint8_t { in_ram, with_tier };
     enum class Owners : uint8_t { tree_alone, others_too };
     enum class Touch : uint8_t { published, hit };
-    using Ranked = std::pair<EvictionRank, uint32_t>;  // rank, node
+    using Offer = std::span<const BlockRef* const>;          // [n_groups] null: none
+    using Ranked = std::pair<EvictionRank, uint32_t>;        // rank, node
+    using Loose = std::tuple<uint64_t, uint32_t, uint32_t>;  // since, begin, node
+    using Sleeper = std::tuple<bool, uint64_t, uint32_t>;    // has a record, last use, node
 
-    Match match_child(uint32_t parent, std::span<const TokenId> rest) const;
-    LogitsPlace place_of(const PrefixHit& hit) const;
+    // finding
+    Match match(const std::vector<uint32_t>& list, std::span<const TokenId> rest) const;
+    Path walk_awake(const NamespaceKey& ns, std::span<const TokenId> tokens) const;
+    Path walk_on_asleep(const Path& awake, std::span<const TokenId> tokens) const;
+    uint32_t n_rows(uint32_t node, uint32_t group, State state) const;
+    uint32_t usable_tokens(const Path& path, State state) const;
+    uint32_t first_place(uint32_t window, uint32_t n_tokens) const;
+    uint32_t place_of(uint32_t node) const { return nodes_[node].begin / options_.block_tokens; }
+    LogitsPlace logits_place(const PrefixHit& hit) const;
     bool is_alive(const NodeHandle& handle) const;
+    bool is_awake(const NodeHandle& handle) const;
+    NodeHandle handle_of(uint32_t node) const { return {node, nodes_[node].generation}; }
     void touch_path(uint32_t node, Touch touch);
     EvictionRank rank_of(const Node& node) const;
-
-    uint32_t new_node();
-    void free_node(uint32_t node);
-    uint32_t root_of(const NamespaceKey& ns);
-    uint32_t add_child(const Slot& slot, std::span<const TokenId> tokens, const BlockRef& block);
-    void refill(uint32_t node, std::span<const TokenId> tokens, const BlockRef& block);
-    void remove_leaf(uint32_t leaf);
-
-    void enter_order(uint32_t node);  // if it is a leaf that may be evicted
-    void leave_order(uint32_t node);  // before anything that its rank depends on changes
-    uint32_t remove_leaves(uint32_t n_leaves, Owners owners);
-    void unpin(uint32_t node);
-    void end_timed_pin(uint32_t node);
-    std::vector<uint32_t> path_end(const NamespaceKey& ns, std::span<const TokenId> tokens,
-                                   uint32_t from) const;
     std::optional<Difference> difference(uint32_t node, uint32_t n_known,
                                          std::span<const TokenId> rest) const;
+    bool is_on_tier(uint32_t node) const;
+    TreeLine line_of(uint32_t first, uint32_t* last) const;
+
+    // nodes
+    uint32_t new_node(uint32_t parent, std::span<const TokenId> tokens);
+    uint32_t new_slot();
+    void free_node(uint32_t node);
+    uint32_t root_of(const NamespaceKey& ns);
+    void add_to(std::vector<uint32_t>& list, uint32_t node);
+    void take_from(std::vector<uint32_t>& list, uint32_t node);
+    void join_awake(uint32_t node);
+    void leave_awake(uint32_t node);
+    void join_asleep(uint32_t node);
+    void leave_asleep(uint32_t node);
+    void fall_asleep(uint32_t leaf);
+    void remove(uint32_t node);  // it has no children
+    void after_loss_of_child(uint32_t parent);
+    void absorb(uint32_t node, uint32_t sleeper);
+    void trim_sleepers();
+    void enter_sleepers(uint32_t node);
+    void leave_sleepers(uint32_t node);
+
+    // blocks
+    NodeBlock& block(uint32_t node, uint32_t group) { return blocks_[at(node, group)]; }
+    const NodeBlock& block(uint32_t node, uint32_t group) const { return blocks_[at(node, group)]; }
+    size_t at(uint32_t node, uint32_t group) const { return size_t{node} * n_groups() + group; }
+    uint32_t n_groups() const { return static_cast<uint32_t>(windows_.size()); }
+    void set_block(uint32_t node, uint32_t group, const BlockRef& ref, uint32_t n_rows);
+    void clear_blocks(uint32_t node, uint32_t first_group);
+    uint32_t group_mask(uint32_t node) const;
+    uint32_t put(uint32_t parent, std::span<const TokenId> tokens, Offer offer,
+                 InsertReport& report);
+    void extend(uint32_t node, std::span<const TokenId> tokens, Offer offer, InsertReport& report);
+    uint32_t add_awake(uint32_t parent, std::span<const TokenId> tokens, Offer offer,
+                       InsertReport& report);
+    void offer_windows(uint32_t node, Offer offer, uint32_t rows, InsertReport& report);
+
+    // resume points
+    void add_resume_point(uint32_t node, uint32_t rows);
+    uint32_t first_anchored(const Node& node, uint32_t rows) const;
+    void drop_resume_points(uint32_t node);
+    void mark_branch(uint32_t parent, const Match& nearest, uint32_t node);
+    void mark_distance(uint32_t node);
+    void enter_loose(uint32_t node);
+    void leave_loose(uint32_t node);
+
+    // evicting
+    void enter_order(uint32_t node);  // if it is a leaf that may be evicted
+    void leave_order(uint32_t node);  // before anything that its rank depends on changes
+    uint32_t n_unshared(uint32_t node) const;
+    uint32_t drop_half_awake();
+    uint32_t evict_loose(uint32_t n_blocks);
+    uint32_t remove_leaves(uint32_t n_most, Owners owners);
+    void unpin(uint32_t node);
+    void end_timed_pin(uint32_t node);
+    uint32_t timed_windows(uint32_t node) const;
+    std::vector<uint32_t> path_end(const NamespaceKey& ns, std::span<const TokenId> tokens,
+                                   uint32_t from) const;
+    // the tier below
+    void set_tier(uint32_t node, const TierRecord& record);
+    void drop_read(uint32_t sleeper);
+    void awaken(uint32_t node);
+    bool is_saved(uint32_t node) const;
+
+    // checking
     void check_node(uint32_t node) const;
+    void check_awake(uint32_t node) const;
+    void check_asleep(uint32_t node) const;
+    void check_siblings(uint32_t node, const std::vector<uint32_t>& list) const;
+    void check_blocks() const;
     void check_pins() const;
+    void check_anchors() const;
 
     PrefixTreeOptions options_;
-    std::vector<Node> nodes_;     // capacity 2 * n_blocks from the start
-    std::vector<uint32_t> free_;  // dead entries of nodes_
+    std::vector<uint32_t> windows_;  // [n_groups] full ones first
+    uint32_t n_full_ = 1;            // groups without a window
+    uint32_t most_window_ = 0;
+    std::vector<Node> nodes_;        // its capacity is the most there can be, from the start
+    std::vector<NodeBlock> blocks_;  // [nodes_, n_groups]
+    std::vector<uint32_t> free_;     // dead entries of nodes_
     std::map<NamespaceKey, uint32_t> roots_;
-    std::set<Ranked> by_rank_;  // unpinned leaves, the next to go first
-    LogitsStore logits_;
+    std::set<Ranked> by_rank_;          // unpinned leaves, the next to go first
+    std::set<Loose> loose_;             // nodes with blocks of a window that no resume point needs
+    std::set<Sleeper> sleepers_;        // asleep and childless, the next to go first
+    std::vector<uint32_t> half_awake_;  // asleep, with some blocks read
     std::set<std::pair<double, uint32_t>> timed_pins_;  // (until_ms, node)
+    LogitsStore logits_;
     uint64_t tick_ = 0;
     double now_ms_ = 0;
     double clock_ = 0;             // the rank of what was evicted last
+    uint32_t n_asleep_ = 0;        // nodes
     uint32_t n_pinned_ = 0;        // Pins alive
     uint32_t n_timed_blocks_ = 0;  // blocks on paths of pins with a time
     PrefixStats stats_;

@@ -6,53 +6,56 @@
 
 namespace kvik {
 
+// ---- bytes ----
+
 // What the standard containers take around our values: a map or set node has three links and a
 // colour; a list of children has room for at most twice its size.
 static constexpr uint64_t kTreeLinks = 4 * sizeof(void*);
 static constexpr uint64_t kRankBytes = kTreeLinks + sizeof(std::pair<EvictionRank, uint32_t>);
 static constexpr uint64_t kTimedPinBytes = kTreeLinks + sizeof(std::pair<double, uint32_t>);
+static constexpr uint64_t kListBytes =  // its place among the loose or the sleepers
+    kTreeLinks + sizeof(std::tuple<uint64_t, uint64_t, uint32_t>);
 static constexpr uint64_t kRootBytes = kTreeLinks + sizeof(NamespaceKey) + sizeof(uint64_t);
-static constexpr uint64_t kChildBytes = 2 * sizeof(uint32_t);
+static constexpr uint64_t kChildBytes = 3 * sizeof(uint32_t);  // half_awake_ too
 
 static uint64_t node_bytes(uint32_t block_tokens) {
-    return block_tokens * sizeof(TokenId) + kChildBytes + kRankBytes + kTimedPinBytes;
+    return block_tokens * sizeof(TokenId) + kChildBytes + kRankBytes + kTimedPinBytes + kListBytes;
 }
 
-uint64_t PrefixTree::index_bytes(uint32_t n_blocks, uint32_t block_tokens) {
-    const uint64_t slots = 2 * (sizeof(Node) + sizeof(uint32_t));
-    return n_blocks * (slots + node_bytes(block_tokens) + kRootBytes);
+uint64_t PrefixTree::index_bytes(const IndexSize& size) {
+    const uint64_t n_nodes = uint64_t{size.n_blocks} + size.n_sleeping + 1;
+    const uint64_t slot = sizeof(Node) + size.n_groups * sizeof(NodeBlock) + sizeof(uint32_t);
+    return n_nodes * (2 * slot + node_bytes(size.block_tokens) + kRootBytes);
 }
 
 uint64_t PrefixTree::n_bytes() const {
-    return nodes_.capacity() * sizeof(Node) + free_.capacity() * sizeof(uint32_t) +
-           stats_.cached_blocks * node_bytes(options_.block_tokens) + roots_.size() * kRootBytes +
-           logits_.n_bytes();
+    const uint64_t n_nodes = nodes_.size() - free_.size() - roots_.size();
+    return nodes_.capacity() * sizeof(Node) + blocks_.capacity() * sizeof(NodeBlock) +
+           free_.capacity() * sizeof(uint32_t) + n_nodes * node_bytes(options_.block_tokens) +
+           roots_.size() * kRootBytes + logits_.n_bytes();
 }
 
 PrefixStats PrefixTree::stats() const {
     PrefixStats stats = stats_;
+    stats.n_sleeping = n_asleep_;
+    stats.pinned_blocks = n_timed_blocks_;
     stats.n_bytes = n_bytes();
     return stats;
 }
 
-void PrefixTree::check_node(uint32_t at) const {
+// ---- nodes ----
+
+void PrefixTree::check_siblings(uint32_t at, const std::vector<uint32_t>& list) const {
     const Node& node = nodes_[at];
-    KVIK_CHECK(node.tokens.capacity() <= options_.block_tokens, "token lists are as counted");
-    KVIK_CHECK(node.children.capacity() <= 2 * node.children.size(), "child lists are as counted");
-    const bool is_evictable = node.block && node.children.empty() && node.n_pins == 0;
-    KVIK_CHECK(by_rank_.contains({node.rank, at}) == is_evictable,
-               "unpinned leaves wait for eviction");
-    if (!node.children.empty())
-        KVIK_CHECK(node.ns || node.tokens.size() == options_.block_tokens,
-                   "only a whole block has children");
-    for (size_t i = 0; i < node.children.size(); ++i) {
-        const Node& child = nodes_[node.children[i]];
-        KVIK_CHECK(child.parent == at && child.block, "a child knows its parent");
-        KVIK_CHECK(!child.tokens.empty(), "an edge has tokens");
+    KVIK_CHECK(list.capacity() <= 2 * list.size(), "child lists are as counted");
+    for (size_t i = 0; i < list.size(); ++i) {
+        const Node& child = nodes_[list[i]];
+        KVIK_CHECK(child.parent == at, "a child knows its parent");
         KVIK_CHECK(child.begin == node.begin + node.tokens.size(), "a child begins at the end");
+        KVIK_CHECK(!child.tokens.empty(), "an edge has tokens");
         KVIK_CHECK(child.last_use <= node.last_use, "a path was used when its end was");
         if (i == 0) continue;
-        const std::vector<TokenId>& left = nodes_[node.children[i - 1]].tokens;
+        const std::vector<TokenId>& left = nodes_[list[i - 1]].tokens;
         const auto [l, r] =
             std::mismatch(left.begin(), left.end(), child.tokens.begin(), child.tokens.end());
         KVIK_CHECK(l != left.end() && r != child.tokens.end() && *l < *r,
@@ -60,60 +63,154 @@ void PrefixTree::check_node(uint32_t at) const {
     }
 }
 
+void PrefixTree::check_awake(uint32_t at) const {
+    const Node& node = nodes_[at];
+    KVIK_CHECK(node.parent == kNone || nodes_[node.parent].is_awake,
+               "all before an awake node is awake");
+    if (node.ns) return;
+    for (uint32_t g = 0; g < n_groups(); ++g) {
+        const NodeBlock& own = block(at, g);
+        KVIK_CHECK(own.ref.has_value() == (own.n_rows > 0),
+                   "a block counts as far as it is filled");
+        KVIK_CHECK(
+            g < n_full_ ? own.n_rows == node.tokens.size() : own.n_rows <= node.tokens.size(),
+            "full groups hold all tokens of an awake node");
+    }
+    for (const uint32_t sleeper : nodes_[node.parent].asleep) {
+        const std::vector<TokenId>& begun = nodes_[sleeper].tokens;
+        KVIK_CHECK(std::mismatch(begun.begin(), begun.end(), node.tokens.begin(), node.tokens.end())
+                           .first != begun.end(),
+                   "no sleeper is or begins a node that is awake");
+    }
+}
+
+void PrefixTree::check_asleep(uint32_t at) const {
+    const Node& node = nodes_[at];
+    KVIK_CHECK(node.awake.empty() && node.n_pins == 0 && node.n_timed == 0,
+               "nothing is awake below a sleeper");
+    KVIK_CHECK(node.n_anchors == 0 && node.resume_rows == 0, "resume points die with their node");
+    KVIK_CHECK(
+        sleepers_.contains({node.tier.ref != kNoTier, node.last_use, at}) == node.asleep.empty(),
+        "childless sleepers wait to go");
+    uint32_t n_read = 0;
+    for (uint32_t g = 0; g < n_groups(); ++g) n_read += block(at, g).ref.has_value();
+    KVIK_CHECK((n_read > 0) == (std::ranges::count(half_awake_, at) == 1),
+               "what was read in part is known");
+}
+
+void PrefixTree::check_node(uint32_t at) const {
+    const Node& node = nodes_[at];
+    const bool is_evictable = node.is_awake && !node.ns && node.awake.empty() && node.n_pins == 0;
+    KVIK_CHECK(by_rank_.contains({node.rank, at}) == is_evictable,
+               "unpinned leaves wait for eviction");
+    KVIK_CHECK(node.tokens.capacity() <= options_.block_tokens, "token lists are as counted");
+    if (!node.awake.empty() || !node.asleep.empty())
+        KVIK_CHECK(node.ns || node.tokens.size() == options_.block_tokens,
+                   "only a whole place has children");
+    KVIK_CHECK(node.tier.n_tokens <= node.tokens.size() &&
+                   (node.tier.ref == kNoTier) == (node.tier.n_tokens == 0),
+               "a record holds tokens of its node");
+    check_siblings(at, node.awake);
+    check_siblings(at, node.asleep);
+    if (node.is_awake)
+        check_awake(at);
+    else if (node.parent != kNone)
+        check_asleep(at);
+}
+
+// ---- accounts ----
+
 void PrefixTree::check_pins() const {
     std::vector<uint32_t> n_timed(nodes_.size(), 0);
+    uint32_t n_blocks = 0;
     for (const auto& [until_ms, node] : timed_pins_) {
         KVIK_CHECK(nodes_[node].pinned_until == until_ms && until_ms > now_ms_,
                    "a pin with a time ends when its time has come");
+        n_blocks += timed_windows(node);
         for (uint32_t at = node; !nodes_[at].ns; at = nodes_[at].parent) ++n_timed[at];
     }
-    uint32_t n_blocks = 0;
     for (uint32_t at = 0; at < nodes_.size(); ++at) {
         KVIK_CHECK(nodes_[at].n_timed == n_timed[at], "pins with a time are counted on their path");
-        n_blocks += n_timed[at] > 0;
+        n_blocks += n_timed[at] > 0 ? n_full_ : 0;
     }
     KVIK_CHECK(n_blocks == n_timed_blocks_, "what pins with a time hold is counted");
     KVIK_CHECK(uint64_t{n_blocks} * 100 <= uint64_t{options_.n_blocks} * options_.pinned_percent,
                "pins with a time hold no more than their share");
 }
 
-void PrefixTree::check_invariants() const {
-    std::vector<BlockId> blocks;
-    uint64_t n_tokens = 0;
-    size_t n_roots = 0, n_children = 0, n_dead = 0, n_leaves = 0;
-    uint32_t n_pins = 0;
+void PrefixTree::check_anchors() const {
+    std::vector<uint32_t> n_anchors(nodes_.size(), 0);
+    for (uint32_t node = 0; node < nodes_.size(); ++node) {
+        if (nodes_[node].resume_rows == 0) continue;
+        const uint32_t first = first_anchored(nodes_[node], nodes_[node].resume_rows);
+        for (uint32_t at = node; !nodes_[at].ns && place_of(at) >= first; at = nodes_[at].parent)
+            ++n_anchors[at];
+    }
+    size_t n_loose = 0;
     for (uint32_t at = 0; at < nodes_.size(); ++at) {
         const Node& node = nodes_[at];
-        n_dead += !node.block && !node.ns;
-        n_children += node.children.size();
+        KVIK_CHECK(node.n_anchors == n_anchors[at], "resume points anchor their windows");
+        bool has_window = false;
+        for (uint32_t g = n_full_; g < n_groups(); ++g) has_window |= block(at, g).ref.has_value();
+        const bool is_loose = node.is_awake && has_window && node.n_anchors == 0;
+        KVIK_CHECK((node.loose_since > 0) == is_loose, "what no resume point needs is loose");
+        KVIK_CHECK(!is_loose || loose_.contains({node.loose_since, node.begin, at}),
+                   "the loose wait for eviction");
+        n_loose += is_loose;
+    }
+    KVIK_CHECK(n_loose == loose_.size(), "nothing else is loose");
+}
+
+void PrefixTree::check_blocks() const {
+    std::vector<BlockId> blocks;
+    for (const NodeBlock& own : blocks_)
+        if (own.ref) blocks.push_back(own.ref->id());
+    KVIK_CHECK(blocks.size() == stats_.cached_blocks, "every block is counted");
+    std::ranges::sort(blocks);
+    KVIK_CHECK(std::ranges::adjacent_find(blocks) == blocks.end(), "a block belongs to one node");
+}
+
+void PrefixTree::check_invariants() const {
+    uint64_t n_tokens = 0;
+    size_t n_roots = 0, n_dead = 0, n_children = 0, n_leaves = 0, n_childless = 0;
+    uint32_t n_pins = 0, n_asleep = 0;
+    for (uint32_t at = 0; at < nodes_.size(); ++at) {
+        const Node& node = nodes_[at];
+        n_dead += node.parent == kNone && !node.ns;
+        n_children += node.awake.size() + node.asleep.size();
         n_pins += node.n_pins - (node.pinned_until > 0);
         if (node.ns) {
             const auto root = roots_.find(*node.ns);
             KVIK_CHECK(root != roots_.end() && root->second == at, "a root has its namespace");
-            KVIK_CHECK(!node.children.empty(), "a root lives only while it has a child");
+            KVIK_CHECK(!node.awake.empty() || !node.asleep.empty(),
+                       "a root lives only while it has a child");
             ++n_roots;
-        }
-        if (node.block) {
-            blocks.push_back(node.block->id());
+        } else if (node.is_awake) {
             n_tokens += node.tokens.size();
-            n_leaves += node.children.empty() && node.n_pins == 0;
+            n_leaves += node.awake.empty() && node.n_pins == 0;
+        } else if (node.parent != kNone) {
+            ++n_asleep;
+            n_childless += node.asleep.empty();
         }
         check_node(at);
     }
     KVIK_CHECK(n_roots == roots_.size(), "every namespace has its root");
     KVIK_CHECK(n_dead == free_.size(), "a dead node is free");
-    KVIK_CHECK(n_children == blocks.size(), "every block hangs on exactly one parent");
+    KVIK_CHECK(n_children + n_roots + n_dead == nodes_.size(), "a node hangs on one parent");
     KVIK_CHECK(n_leaves == by_rank_.size(), "nothing else waits for eviction");
+    KVIK_CHECK(n_asleep == n_asleep_ && n_asleep <= options_.n_sleeping, "sleepers are counted");
+    KVIK_CHECK(n_childless == sleepers_.size(), "no other sleeper waits to go");
     KVIK_CHECK(n_pins == n_pinned_, "every pin is counted");
-    KVIK_CHECK(blocks.size() == stats_.cached_blocks && n_tokens == stats_.cached_tokens,
-               "what is cached is counted");
-    std::sort(blocks.begin(), blocks.end());
-    KVIK_CHECK(std::adjacent_find(blocks.begin(), blocks.end()) == blocks.end(),
-               "a block belongs to one node");
+    KVIK_CHECK(n_tokens == stats_.cached_tokens, "what is cached is counted");
+    check_blocks();
     check_pins();
+    check_anchors();
     logits_.check_invariants();
     KVIK_CHECK(
-        n_bytes() <= index_bytes(options_.n_blocks, options_.block_tokens) + options_.logits_bytes,
+        n_bytes() <= options_.logits_bytes + index_bytes({.n_blocks = options_.n_blocks,
+                                                          .n_sleeping = options_.n_sleeping,
+                                                          .block_tokens = options_.block_tokens,
+                                                          .n_groups = n_groups()}),
         "one budget counts everything");
 }
 

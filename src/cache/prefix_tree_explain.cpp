@@ -1,4 +1,4 @@
-// Why the prefix tree finds what it finds.
+// Why the prefix tree finds what it finds, and a drawing of all that it knows.
 #include <algorithm>
 
 #include "cache/prefix_tree.h"
@@ -8,37 +8,115 @@ namespace kvik {
 static constexpr size_t kMostOldTokens = 8;
 static constexpr size_t kMostSiblings = 32;  // looked at on each side
 
+// All full groups are on the tier: its tokens can come back.
+bool PrefixTree::is_on_tier(uint32_t node) const {
+    const uint32_t full_mask = (1u << n_full_) - 1;
+    const TierRecord& tier = nodes_[node].tier;
+    return tier.ref != kNoTier && (tier.group_mask & full_mask) == full_mask;
+}
+
 PathReport PrefixTree::explain(const NamespaceKey& ns, std::span<const TokenId> tokens) const {
     PathReport report;
-    const auto root = roots_.find(ns);
-    if (root == roots_.end()) return report;
-    const PrefixHit hit = find(ns, tokens);
-    report.n_usable = report.n_resident = report.n_known = hit.n_tokens;
-    const uint32_t node = hit.n_tokens > 0 ? hit.node.index : root->second;
-    if (hit.n_tokens < tokens.size())
-        report.difference = difference(node, hit.n_tokens, tokens.subspan(hit.n_tokens));
+    Path path = walk_awake(ns, tokens);
+    if (path.root == kNone) return report;
+    report.n_usable = usable_tokens(path, State::in_ram);
+    report.n_resident = report.n_known = path.n_tokens;
+    if (Path asleep = walk_on_asleep(path, tokens); asleep.n_tokens > path.n_tokens) {
+        path = std::move(asleep);
+        report.n_known = path.n_tokens;
+    }
+    for (const uint32_t node : path.nodes) {
+        if (nodes_[node].is_awake) continue;
+        const uint32_t begin = std::max(nodes_[node].begin, report.n_resident);
+        const uint32_t end = std::min(
+            nodes_[node].begin + static_cast<uint32_t>(nodes_[node].tokens.size()), path.n_tokens);
+        const uint32_t tier_end =
+            nodes_[node].begin + (is_on_tier(node) ? nodes_[node].tier.n_tokens : 0);
+        const uint32_t middle = std::clamp(tier_end, begin, end);
+        report.n_on_tier += middle - begin;
+        if (report.n_evicted == 0 && middle < end) report.evicted_ms = nodes_[node].evicted_ms;
+        report.n_evicted += end - middle;
+    }
+    if (path.n_tokens < tokens.size())
+        report.difference = difference(path.end(), path.n_tokens, tokens.subspan(path.n_tokens));
     return report;
 }
 
 // How the node itself goes on, else the most recent of the children whose tokens stand near `rest`.
 std::optional<Difference> PrefixTree::difference(uint32_t at, uint32_t n_known,
                                                  std::span<const TokenId> rest) const {
-    const Node& node = nodes_[at];
-    std::span<const TokenId> old(node.tokens);
-    old = old.subspan(n_known - node.begin);
-    if (old.empty()) {
-        if (node.children.empty()) return std::nullopt;
-        const size_t slot = match_child(at, rest).slot;
-        const size_t first = slot - std::min(slot, kMostSiblings);
-        const size_t last = std::min(slot + kMostSiblings, node.children.size());
-        const auto recent = std::max_element(
-            node.children.begin() + static_cast<std::ptrdiff_t>(first),
-            node.children.begin() + static_cast<std::ptrdiff_t>(last),
-            [this](uint32_t a, uint32_t b) { return nodes_[a].last_use < nodes_[b].last_use; });
-        old = nodes_[*recent].tokens;
+    std::span<const TokenId> old(nodes_[at].tokens);
+    old = old.subspan(n_known - nodes_[at].begin);
+    uint64_t last_use = 0;
+    for (const auto* list : {&nodes_[at].awake, &nodes_[at].asleep}) {
+        if (nodes_[at].begin + nodes_[at].tokens.size() > n_known) break;
+        const size_t slot = match(*list, rest).slot;
+        const size_t end = std::min(slot + kMostSiblings, list->size());
+        for (size_t i = slot - std::min(slot, kMostSiblings); i < end; ++i) {
+            const Node& child = nodes_[(*list)[i]];
+            if (!old.empty() && child.last_use <= last_use) continue;
+            old = child.tokens;
+            last_use = child.last_use;
+        }
     }
+    if (old.empty()) return std::nullopt;
     old = old.first(std::min(old.size(), kMostOldTokens));
     return Difference{.at = n_known, .old_tokens = {old.begin(), old.end()}};
+}
+
+// ---- drawing ----
+
+// From `first` on as long as there is one child.
+TreeLine PrefixTree::line_of(uint32_t first, uint32_t* last) const {
+    TreeLine line{.first_token_at = nodes_[first].begin, .n_uses = nodes_[first].n_uses};
+    for (uint32_t at = first;;) {
+        const Node& node = nodes_[at];
+        const auto n = static_cast<uint32_t>(node.tokens.size());
+        const uint32_t n_on_tier = node.is_awake || !is_on_tier(at) ? 0 : node.tier.n_tokens;
+        line.n_tokens += n;
+        line.ram_tokens += node.is_awake ? n : 0;
+        line.tier_tokens += n_on_tier;
+        line.ghost_tokens += node.is_awake ? 0 : n - n_on_tier;
+        for (uint32_t g = 0; g < n_groups(); ++g) {
+            line.n_blocks += block(at, g).ref.has_value();
+            line.n_shared += block(at, g).ref && block(at, g).ref->is_shared();
+        }
+        line.is_pinned |= node.n_pins > 0;
+        line.is_resume_point |= node.resume_rows > 0;
+        line.tokens.insert(line.tokens.end(), node.tokens.begin(), node.tokens.end());
+        *last = at;
+        if (node.awake.size() + node.asleep.size() != 1) return line;
+        at = node.awake.empty() ? node.asleep[0] : node.awake[0];
+    }
+}
+
+std::vector<TreeLine> PrefixTree::draw(uint32_t most_lines) const {
+    struct Pending {
+        uint32_t node, depth, ns_index;
+    };
+    std::vector<TreeLine> lines;
+    std::vector<Pending> stack;  // the next to be drawn last
+    const auto push_children = [&](uint32_t node, uint32_t depth, uint32_t ns_index) {
+        for (const auto* list : {&nodes_[node].asleep, &nodes_[node].awake})
+            for (auto child = list->rbegin(); child != list->rend(); ++child)
+                stack.push_back({*child, depth, ns_index});
+    };
+    uint32_t ns_index = 0;
+    for (const auto& [ns, root] : roots_) {
+        push_children(root, 0, ns_index);
+        while (!stack.empty() && lines.size() < most_lines) {
+            const Pending next = stack.back();
+            stack.pop_back();
+            uint32_t last = next.node;
+            TreeLine& line = lines.emplace_back(line_of(next.node, &last));
+            line.depth = next.depth;
+            line.ns_index = next.ns_index;
+            push_children(last, next.depth + 1, next.ns_index);
+        }
+        if (!stack.empty()) return lines;
+        ++ns_index;
+    }
+    return lines;
 }
 
 }  // namespace kvik

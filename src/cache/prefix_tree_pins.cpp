@@ -1,5 +1,4 @@
-// Pins of the prefix tree: paths that are not evicted while somebody holds them or until a time, and
-// their opposite, paths that are no longer wanted.
+// Pins of the prefix tree: paths that are not evicted while somebody holds them, or until a time.
 #include <algorithm>
 
 #include "base/check.h"
@@ -7,14 +6,14 @@
 
 namespace kvik {
 
-static constexpr uint32_t kNone = UINT32_MAX;
-
 std::optional<Pin> PrefixTree::pin(const PrefixHit& hit) {
-    if (hit.n_tokens == 0 || !is_alive(hit.node)) return std::nullopt;
-    leave_order(hit.node.index);
-    ++nodes_[hit.node.index].n_pins;
+    if (hit.n_tokens == 0 || !is_awake(hit.node)) return std::nullopt;
+    const uint32_t node = hit.node.index;
+    leave_order(node);
+    ++nodes_[node].n_pins;
     ++n_pinned_;
-    return Pin(*this, hit.node.index);
+    add_resume_point(node, hit.n_tokens - nodes_[node].begin);
+    return Pin(*this, node);
 }
 
 void PrefixTree::unpin(uint32_t node) {
@@ -39,26 +38,32 @@ Pin::~Pin() {
 
 // ---- with a time ----
 
-// A path's blocks count once, however many pins it has below.
+// What a pin at this node holds of groups with a window, at most.
+uint32_t PrefixTree::timed_windows(uint32_t node) const {
+    return (n_groups() - n_full_) *
+           std::min(place_of(node) + 1, most_window_ / options_.block_tokens + 2);
+}
+
+// A path's full blocks count once, however many pins it has below; windows count for each pin.
 bool PrefixTree::pin_until(const PrefixHit& hit, double until_ms) {
-    if (hit.n_tokens == 0 || !is_alive(hit.node) || until_ms <= now_ms_) return false;
-    Node& end = nodes_[hit.node.index];
-    if (end.pinned_until >= until_ms) return true;
-    if (end.pinned_until > 0) {
-        timed_pins_.erase({end.pinned_until, hit.node.index});
-    } else {
-        uint64_t n_blocks = n_timed_blocks_;
-        for (uint32_t at = hit.node.index; !nodes_[at].ns; at = nodes_[at].parent)
-            n_blocks += nodes_[at].n_timed == 0;
+    if (hit.n_tokens == 0 || !is_awake(hit.node) || until_ms <= now_ms_) return false;
+    const uint32_t node = hit.node.index;
+    Node& end = nodes_[node];
+    if (end.pinned_until == 0) {
+        uint64_t n_blocks = n_timed_blocks_ + timed_windows(node);
+        for (uint32_t at = node; !nodes_[at].ns; at = nodes_[at].parent)
+            n_blocks += nodes_[at].n_timed == 0 ? n_full_ : 0;
         if (n_blocks * 100 > uint64_t{options_.n_blocks} * options_.pinned_percent) return false;
         n_timed_blocks_ = static_cast<uint32_t>(n_blocks);
-        for (uint32_t at = hit.node.index; !nodes_[at].ns; at = nodes_[at].parent)
-            ++nodes_[at].n_timed;
-        leave_order(hit.node.index);
+        for (uint32_t at = node; !nodes_[at].ns; at = nodes_[at].parent) ++nodes_[at].n_timed;
+        leave_order(node);
         ++end.n_pins;
     }
+    add_resume_point(node, hit.n_tokens - end.begin);
+    if (end.pinned_until >= until_ms) return true;
+    timed_pins_.erase({end.pinned_until, node});
     end.pinned_until = until_ms;
-    timed_pins_.emplace(until_ms, hit.node.index);
+    timed_pins_.emplace(until_ms, node);
     return true;
 }
 
@@ -72,46 +77,10 @@ void PrefixTree::end_timed_pin(uint32_t node) {
     timed_pins_.erase({nodes_[node].pinned_until, node});
     nodes_[node].pinned_until = 0;
     --nodes_[node].n_pins;
+    n_timed_blocks_ -= timed_windows(node);
     for (uint32_t at = node; !nodes_[at].ns; at = nodes_[at].parent)
-        n_timed_blocks_ -= --nodes_[at].n_timed == 0;
+        n_timed_blocks_ -= --nodes_[at].n_timed == 0 ? n_full_ : 0;
     enter_order(node);
-}
-
-// ---- forgetting ----
-
-// The nodes that forget concerns, the last first.
-std::vector<uint32_t> PrefixTree::path_end(const NamespaceKey& ns, std::span<const TokenId> tokens,
-                                           uint32_t from) const {
-    std::vector<uint32_t> doomed;
-    const auto root = roots_.find(ns);
-    if (root == roots_.end()) return doomed;
-    uint32_t node = root->second;
-    while (!tokens.empty()) {
-        const Match match = match_child(node, tokens);
-        if (match.child == kNone || match.n_tokens < nodes_[match.child].tokens.size()) break;
-        node = match.child;
-        tokens = tokens.subspan(match.n_tokens);
-    }
-    while (!nodes_[node].ns && nodes_[node].begin >= from && nodes_[node].n_pins == 0 &&
-           nodes_[node].children.size() == (doomed.empty() ? 0u : 1u)) {
-        doomed.push_back(node);
-        node = nodes_[node].parent;
-    }
-    return doomed;
-}
-
-void PrefixTree::forget(const NamespaceKey& ns, std::span<const TokenId> tokens, uint32_t from,
-                        ForgetKind kind) {
-    for (const uint32_t node : path_end(ns, tokens, from)) {
-        leave_order(node);
-        if (kind == ForgetKind::now) {
-            remove_leaf(node);
-            ++stats_.forgotten_blocks;
-        } else {
-            nodes_[node].rank.is_fresh = false;
-            enter_order(node);
-        }
-    }
 }
 
 }  // namespace kvik

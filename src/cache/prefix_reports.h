@@ -1,0 +1,43 @@
+// What the prefix tree tells about itself: why a prompt was found as far as it was, and its drawing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/types.h"
+
+namespace kvik {
+
+// The place from which the tokens asked for differ from all that is known there.
+struct Difference {
+    uint32_t at = 0;
+    std::vector<TokenId> old_tokens;  // [<= 8] how a known path goes on instead
+};
+
+// Why so much of a prompt, and no more, is found. n_known = n_resident + n_on_tier + n_evicted.
+struct PathReport {
+    uint32_t n_usable = 0;                      // tokens that a hit gives now
+    uint32_t n_resident = 0;                    // tokens whose full KV is in RAM
+    uint32_t n_known = 0;                       // tokens matched at all
+    uint32_t n_on_tier = 0;                     // of n_known: not in RAM but on the tier below
+    uint32_t n_evicted = 0;                     // of n_known: evicted, only their ids are left
+    double evicted_ms = 0;                      // when the first of these was evicted
+    std::optional<Difference> difference = {};  // nothing: no other path goes on from n_known
+};
+
+// One line of the drawn tree: a node, or a chain of whole nodes with one child each.
+struct TreeLine {
+    uint32_t depth = 0;  // lines above it on its path
+    uint32_t ns_index = 0;
+    uint32_t first_token_at = 0, n_tokens = 0;
+    uint32_t ram_tokens = 0, tier_tokens = 0, ghost_tokens = 0;  // n_tokens together
+    uint32_t n_blocks = 0;                                       // in RAM, of all groups
+    uint32_t n_shared = 0;  // of these, owned by somebody else too
+    bool is_pinned = false;
+    bool is_resume_point = false;  // one stands in it
+    uint64_t n_uses = 0;           // of its first node
+    std::vector<TokenId> tokens = {};
+};
+
+}  // namespace kvik

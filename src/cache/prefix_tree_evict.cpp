@@ -1,0 +1,137 @@
+// What the prefix tree lets go of when room is wanted, and in which order.
+#include <algorithm>
+
+#include "base/check.h"
+#include "cache/prefix_tree.h"
+
+namespace kvik {
+
+void PrefixTree::enter_order(uint32_t at) {
+    const Node& node = nodes_[at];
+    if (node.ns || !node.is_awake || !node.awake.empty() || node.n_pins > 0) return;
+    by_rank_.emplace(node.rank, at);
+}
+
+void PrefixTree::leave_order(uint32_t node) {
+    by_rank_.erase({nodes_[node].rank, node});
+}
+
+uint32_t PrefixTree::n_unshared(uint32_t node) const {
+    uint32_t n = 0;
+    for (uint32_t g = 0; g < n_groups(); ++g)
+        n += block(node, g).ref && !block(node, g).ref->is_shared();
+    return n;
+}
+
+uint32_t PrefixTree::evict(uint32_t n_blocks) {
+    uint32_t n_freed = n_blocks > 0 ? drop_half_awake() : 0;
+    if (n_freed < n_blocks) n_freed += evict_loose(n_blocks - n_freed);
+    if (n_freed < n_blocks) n_freed += remove_leaves(n_blocks - n_freed, Owners::tree_alone);
+    stats_.evicted_blocks += n_freed;
+    return n_freed;
+}
+
+uint32_t PrefixTree::let_go_shared(uint32_t n_leaves) {
+    const uint32_t n_removed = remove_leaves(n_leaves, Owners::others_too);
+    stats_.let_go_leaves += n_removed;
+    return n_removed;
+}
+
+// Blocks were read for a node, but not all of its full groups: nothing can use them.
+uint32_t PrefixTree::drop_half_awake() {
+    uint32_t n_freed = 0;
+    for (const uint32_t node : half_awake_) {
+        n_freed += n_unshared(node);
+        clear_blocks(node, 0);
+    }
+    half_awake_.clear();
+    return n_freed;
+}
+
+// The least recently used first, of one path the first place first: a window needs its end.
+uint32_t PrefixTree::evict_loose(uint32_t n_blocks) {
+    std::vector<uint32_t> passed_over;
+    uint32_t n_freed = 0;
+    while (n_freed < n_blocks && !loose_.empty()) {
+        const auto [since, begin, node] = *loose_.begin();
+        leave_loose(node);
+        if (nodes_[node].last_use > since) {  // used since it was filed
+            enter_loose(node);
+            continue;
+        }
+        uint32_t n_own = 0;
+        bool is_shared = false;
+        for (uint32_t g = n_full_; g < n_groups(); ++g) {
+            n_own += block(node, g).ref.has_value();
+            is_shared |= block(node, g).ref && block(node, g).ref->is_shared();
+        }
+        if (is_shared) {
+            passed_over.push_back(node);
+            continue;
+        }
+        clear_blocks(node, n_full_);
+        n_freed += n_own;
+    }
+    for (const uint32_t node : passed_over) enter_loose(node);
+    stats_.evicted_window_blocks += n_freed;
+    return n_freed;
+}
+
+// Who else owns a block changes behind the tree's back, so it is asked when a leaf's turn comes. Of
+// leaves that the tree owns alone the blocks count, of others the leaves.
+uint32_t PrefixTree::remove_leaves(uint32_t n_most, Owners owners) {
+    std::vector<std::set<Ranked>::node_type> passed_over;
+    uint32_t n_removed = 0;
+    while (n_removed < n_most && !by_rank_.empty()) {
+        auto next = by_rank_.extract(by_rank_.begin());
+        const uint32_t leaf = next.value().second;
+        if (block(leaf, 0).ref->is_shared() != (owners == Owners::others_too)) {
+            passed_over.push_back(std::move(next));
+            continue;
+        }
+        clock_ = std::max(clock_, next.value().first.value);
+        n_removed += owners == Owners::others_too ? 1 : n_unshared(leaf);
+        fall_asleep(leaf);  // its parent may be next
+    }
+    for (auto& leaf : passed_over) by_rank_.insert(std::move(leaf));
+    return n_removed;
+}
+
+// ---- forgetting ----
+
+// The nodes that forget concerns, the last first.
+std::vector<uint32_t> PrefixTree::path_end(const NamespaceKey& ns, std::span<const TokenId> tokens,
+                                           uint32_t from) const {
+    std::vector<uint32_t> doomed;
+    const Path awake = walk_awake(ns, tokens);
+    if (awake.root == kNone) return doomed;
+    const auto is_whole = [this](const Path& path) {
+        return path.n_tokens == nodes_[path.end()].begin + nodes_[path.end()].tokens.size();
+    };
+    Path path = walk_on_asleep(awake, tokens);
+    if (path.n_tokens < awake.n_tokens || (!is_whole(path) && is_whole(awake))) path = awake;
+    uint32_t node = is_whole(path) ? path.end() : nodes_[path.end()].parent;
+    while (!nodes_[node].ns && nodes_[node].begin >= from && nodes_[node].n_pins == 0 &&
+           nodes_[node].awake.size() + nodes_[node].asleep.size() == (doomed.empty() ? 0u : 1u)) {
+        doomed.push_back(node);
+        node = nodes_[node].parent;
+    }
+    return doomed;
+}
+
+void PrefixTree::forget(const NamespaceKey& ns, std::span<const TokenId> tokens, uint32_t from,
+                        ForgetKind kind) {
+    for (const uint32_t node : path_end(ns, tokens, from)) {
+        if (kind == ForgetKind::now) {
+            for (uint32_t g = 0; g < n_groups(); ++g)
+                stats_.forgotten_blocks += block(node, g).ref.has_value();
+            remove(node);
+        } else if (nodes_[node].is_awake) {
+            leave_order(node);
+            nodes_[node].rank.is_fresh = false;
+            enter_order(node);
+        }
+    }
+}
+
+}  // namespace kvik

@@ -1,0 +1,135 @@
+// Publishing into the prefix tree: where tokens come to stand, and which blocks they keep.
+#include <algorithm>
+
+#include "base/check.h"
+#include "cache/prefix_tree.h"
+
+namespace kvik {
+
+InsertReport PrefixTree::insert(const NamespaceKey& ns, std::span<const TokenId> tokens,
+                                std::span<const GroupBlocks> groups, InsertKind kind) {
+    InsertReport report;
+    if (tokens.empty()) return report;
+    KVIK_CHECK(groups.size() == n_groups(), "blocks are of this model's groups");
+    std::array<const BlockRef*, kMostGroups> offer = {};
+    uint32_t node = root_of(ns);
+    for (uint32_t place = 0; uint64_t{place} * options_.block_tokens < tokens.size(); ++place) {
+        std::span<const TokenId> rest = tokens.subspan(uint64_t{place} * options_.block_tokens);
+        rest = rest.first(std::min<size_t>(rest.size(), options_.block_tokens));
+        for (uint32_t g = 0; g < n_groups(); ++g) {
+            const auto [first, refs] = groups[g];
+            offer[g] =
+                place >= first && place - first < refs.size() ? &refs[place - first] : nullptr;
+            KVIK_CHECK(offer[g] || g >= n_full_, "published tokens have their KV in blocks");
+        }
+        node = put(node, rest, std::span(offer).first(n_groups()), report);
+    }
+    stats_.inserted_blocks += report.n_new;
+    stats_.duplicate_blocks += report.n_duplicates;
+    touch_path(node, Touch::published);
+    if (kind == InsertKind::boundary)
+        add_resume_point(node, static_cast<uint32_t>(tokens.size()) - nodes_[node].begin);
+    return report;
+}
+
+// One place: its tokens are cached, or go on from a shorter tail, or are new.
+uint32_t PrefixTree::put(uint32_t parent, std::span<const TokenId> tokens, Offer offer,
+                         InsertReport& report) {
+    const Match nearest = match(nodes_[parent].awake, tokens);
+    const uint32_t child = nearest.child;
+    const auto n_tokens = static_cast<uint32_t>(tokens.size());
+    if (nearest.n_tokens == n_tokens) {
+        for (uint32_t g = 0; g < n_groups(); ++g)
+            report.n_duplicates += n_tokens == options_.block_tokens && offer[g] &&
+                                   block(child, g).n_rows == n_tokens &&
+                                   block(child, g).ref->id() != offer[g]->id();
+        offer_windows(child, offer, n_tokens, report);
+        return child;
+    }
+    if (child != kNone && nearest.n_tokens == nodes_[child].tokens.size()) {
+        extend(child, tokens, offer, report);
+        return child;
+    }
+    const uint32_t node = add_awake(parent, tokens, offer, report);
+    mark_branch(parent, nearest, node);
+    mark_distance(node);
+    return node;
+}
+
+// The longer fill's blocks hold the shorter's tokens too, with the same bits: a tail has one node.
+// A sleeper with these tokens is that node too.
+void PrefixTree::extend(uint32_t node, std::span<const TokenId> tokens, Offer offer,
+                        InsertReport& report) {
+    const Match sleeper = match(nodes_[nodes_[node].parent].asleep, tokens);
+    stats_.cached_tokens += tokens.size() - nodes_[node].tokens.size();
+    nodes_[node].tokens.assign(tokens.begin(), tokens.end());
+    if (sleeper.child != kNone && sleeper.n_tokens == nodes_[sleeper.child].tokens.size()) {
+        leave_asleep(sleeper.child);
+        absorb(node, sleeper.child);
+        free_node(sleeper.child);
+    }
+    for (uint32_t g = 0; g < n_groups(); ++g) {
+        if (!offer[g]) continue;
+        set_block(node, g, *offer[g], static_cast<uint32_t>(tokens.size()));
+        ++report.n_new;
+        ++stats_.replaced_blocks;
+    }
+    mark_distance(node);
+}
+
+// A sleeper whose tokens are these, or begin them, wakes up with its history.
+uint32_t PrefixTree::add_awake(uint32_t parent, std::span<const TokenId> tokens, Offer offer,
+                               InsertReport& report) {
+    const Match sleeper = match(nodes_[parent].asleep, tokens);
+    uint32_t node = sleeper.child;
+    if (node != kNone && sleeper.n_tokens == nodes_[node].tokens.size()) {
+        leave_asleep(node);
+        nodes_[node].tokens.assign(tokens.begin(), tokens.end());
+        nodes_[node].inserted = tick_ + 1;
+        ++nodes_[node].n_uses;
+    } else {
+        node = new_node(parent, tokens);
+    }
+    join_awake(node);
+    for (uint32_t g = 0; g < n_groups(); ++g) {
+        if (!offer[g]) continue;
+        set_block(node, g, *offer[g], static_cast<uint32_t>(tokens.size()));
+        ++report.n_new;
+    }
+    return node;
+}
+
+void PrefixTree::offer_windows(uint32_t node, Offer offer, uint32_t rows, InsertReport& report) {
+    for (uint32_t g = n_full_; g < n_groups(); ++g) {
+        if (!offer[g] || block(node, g).n_rows >= rows) continue;
+        set_block(node, g, *offer[g], rows);
+        ++report.n_new;
+    }
+}
+
+// ---- blocks ----
+
+void PrefixTree::set_block(uint32_t node, uint32_t group, const BlockRef& ref, uint32_t n_rows) {
+    NodeBlock& own = block(node, group);
+    stats_.cached_blocks += !own.ref;
+    own.ref = ref.share();
+    own.n_rows = n_rows;
+    if (group >= n_full_) enter_loose(node);
+}
+
+void PrefixTree::clear_blocks(uint32_t node, uint32_t first_group) {
+    leave_loose(node);
+    for (uint32_t g = first_group; g < n_groups(); ++g) {
+        stats_.cached_blocks -= block(node, g).ref.has_value();
+        block(node, g) = {};
+    }
+}
+
+uint32_t PrefixTree::group_mask(uint32_t node) const {
+    uint32_t mask = 0;
+    for (uint32_t g = 0; g < n_groups(); ++g)
+        mask |= uint32_t{block(node, g).n_rows == nodes_[node].tokens.size()} << g;
+    return mask;
+}
+
+}  // namespace kvik
