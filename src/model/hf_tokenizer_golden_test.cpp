@@ -73,6 +73,33 @@ TEST_P(HfGolden, writes_no_control_token_for_text_that_is_not_trusted) {
     }
 }
 
+// All strings in pairs, as one text: half of them trusted.
+TEST_P(HfGolden, gives_both_sides_of_a_split_the_ids_of_the_whole) {
+    const auto tokenizer = tokenizer_of(GetParam());
+    const Result<Json> rows = parse_json(golden(GetParam() + std::string(".strings.json")), "");
+    ASSERT_TRUE(rows) << rows.error().message;
+    size_t n_splits = 0;
+    for (size_t i = 0; i < rows->size(); ++i) {
+        const std::string first = (*rows)[i][0], second = (*rows)[(7 * i + 3) % rows->size()][0];
+        MarkedText text{first + " " + second, {}};
+        if (i % 2 == 0) text.untrusted.push_back({first.size() / 2, text.text.size()});
+        const Ids whole = tokenizer->encode(text);
+        for (size_t at = 1; at < text.text.size(); ++at) {
+            if (!tokenizer->splits_at(text, at)) continue;
+            ++n_splits;
+            MarkedText before{text.text.substr(0, at), text.untrusted};
+            for (ByteRange& range : before.untrusted) {
+                range = {std::min(range.begin, at), std::min(range.end, at)};
+            }
+            Ids ids = tokenizer->encode(before);
+            const Ids rest = tokenizer->encode_from(text, at);
+            ids.insert(ids.end(), rest.begin(), rest.end());
+            ASSERT_EQ(ids, whole) << "byte " << at << " of " << text.text;
+        }
+    }
+    EXPECT_GT(n_splits, 10u);
+}
+
 TEST_P(HfGolden, takes_a_megabyte_in_under_half_a_second) {
     const auto tokenizer = tokenizer_of(GetParam());
     const std::string prose =

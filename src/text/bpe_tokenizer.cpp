@@ -44,6 +44,8 @@ class BpeTokenizer final : public VocabTokenizer {
         }
     }
 
+    bool splits_before_space(char) const override { return pretokenizer_.ends_before_spaces(); }
+
   private:
     void encode_piece(std::string_view piece, MergeScratch& scratch,
                       std::vector<TokenId>& ids) const {

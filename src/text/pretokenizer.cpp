@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/check.h"
@@ -65,8 +66,23 @@ Result<Code> compile(std::string_view source, Matching matching) {
 
 }  // namespace
 
+// A piece of these has white space at its start alone, or is nothing else: one ends before a space
+// that follows anything else. What they match before it they match at the end of a text too: a
+// run of characters ends there as at a space, and the only look-ahead is one behind white space.
+static bool end_before_spaces(std::span<const std::string_view> splits) {
+    const auto is_whole = [](std::string_view split) {
+        return std::find(kWholeTextSplits.begin(), kWholeTextSplits.end(), split) !=
+               kWholeTextSplits.end();
+    };
+    return std::any_of(splits.begin(), splits.end(), is_whole) &&
+           std::all_of(splits.begin(), splits.end(), [&](std::string_view split) {
+               return split == kDigitSplit || is_whole(split);
+           });
+}
+
 struct Pretokenizer::Compiled {
     WholePieces whole = WholePieces::merged;
+    bool ends_before_spaces = false;
     std::vector<Code> splits;
     Context context;
     uint32_t options = 0;
@@ -125,6 +141,7 @@ Result<Pretokenizer> Pretokenizer::of(std::span<const std::string_view> splits, 
                                       Matching matching) {
     auto compiled = std::make_unique<Compiled>();
     compiled->whole = whole;
+    compiled->ends_before_spaces = end_before_spaces(splits);
     for (std::string_view split : splits) {
         KVIK_TRY(Code code, compile(split, matching));
         compiled->splits.push_back(std::move(code));
@@ -141,6 +158,10 @@ Result<Pretokenizer> Pretokenizer::of(std::span<const std::string_view> splits, 
 
 WholePieces Pretokenizer::whole_pieces() const {
     return compiled_->whole;
+}
+
+bool Pretokenizer::ends_before_spaces() const {
+    return compiled_->ends_before_spaces;
 }
 
 void Pretokenizer::split(std::string_view text, std::vector<uint32_t>& ends) const {

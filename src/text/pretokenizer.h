@@ -32,6 +32,9 @@ class Pretokenizer {
     ~Pretokenizer();
 
     WholePieces whole_pieces() const;
+    // Whether a piece ends between any printable ASCII character and a space after it, and what
+    // stands before is split as if the text ended there. False: it does not, or nobody knows.
+    bool ends_before_spaces() const;
     void split(std::string_view text, std::vector<uint32_t>& ends) const;  // text under 4 GiB
 
   private:

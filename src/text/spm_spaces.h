@@ -21,6 +21,8 @@ class WordBorders {
     // Before any token is added, every space begins a word.
     void add_token(std::string_view piece);
     // Where the word that begins at `begin` ends.
+    // Whether a space after this byte begins a word.
+    bool begins_after(char byte) const { return !joins_space_[static_cast<uint8_t>(byte)]; }
     size_t end_of_word(std::string_view text, size_t begin) const;
 
   private:

@@ -47,6 +47,12 @@ class SpmTokenizer final : public VocabTokenizer {
         }
     }
 
+    // An unknown token may be one with that of the word before.
+    bool splits_before_space(char before) const override {
+        const bool fuses = tables_.fallback.fuses && !tables_.splits_at_spaces;
+        return !fuses && tables_.words.begins_after(before);
+    }
+
   private:
     void encode_word(std::string_view word, MergeScratch& scratch, size_t n_before,
                      std::vector<TokenId>& ids) const {

@@ -112,6 +112,12 @@ class Tokenizer {
     // As recognised, but not inside the untrusted ranges. Splits (pre-tokens, merges) do not see
     // the ranges' borders: the ids equal encode(text, recognised) when no special stands in them.
     virtual std::vector<TokenId> encode(const MarkedText& text) const = 0;
+    // Whether a text falls into two at byte `at`, whatever stands further from there than
+    // split_reach() bytes: then encode(text) is encode of what stands before, and after these ids
+    // encode_from(text, at). A no may also mean that it is not known. Every text splits at its ends.
+    virtual bool splits_at(const MarkedText& text, size_t at) const = 0;
+    virtual size_t split_reach() const = 0;
+    virtual std::vector<TokenId> encode_from(const MarkedText& text, size_t at) const = 0;
     // The bytes of one token: a control token is its own name, a byte token is that byte. An id that
     // no token has is empty: a model may have more rows of its embedding than tokens.
     virtual std::string_view piece(TokenId id) const = 0;

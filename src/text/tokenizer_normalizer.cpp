@@ -45,6 +45,13 @@ Result<Normalizer> Normalizer::make(std::vector<NormalizerStep> steps) {
     return Normalizer(std::move(steps));
 }
 
+// Normal form C: nothing combines with a space that comes after it. A replacement may span one.
+bool Normalizer::keeps_spaces_apart() const {
+    return std::all_of(steps_.begin(), steps_.end(), [](const NormalizerStep& step) {
+        return step.kind == NormalizerStep::Kind::nfc;
+    });
+}
+
 std::string Normalizer::apply(std::string_view text) const {
     std::string now(text);
     for (const NormalizerStep& step : steps_) {

@@ -22,6 +22,8 @@ class Normalizer {
     static Result<Normalizer> make(std::vector<NormalizerStep> steps);
 
     bool changes_nothing() const { return steps_.empty(); }
+    // Whether a text that goes on with a space is changed before it as if it ended there.
+    bool keeps_spaces_apart() const;
     std::string apply(std::string_view text) const;
 
   private:

@@ -1,5 +1,7 @@
 #include "text/tokenizer_specials.h"
 
+#include <algorithm>
+
 namespace kvik {
 
 SpecialTrie::SpecialTrie(SpaceMark mark, size_t n_specials) : mark_(mark) {
@@ -25,8 +27,10 @@ uint32_t SpecialTrie::step(uint32_t node, char byte) const {
 
 std::optional<TokenId> SpecialTrie::add(std::string_view spelling, TokenId id, SpecialUse use) {
     uint32_t node = 0;
+    size_t n_most = 0;
     for (size_t at = 0, n_bytes = 0; at < spelling.size(); at += n_bytes) {
         const char byte = read(spelling, at, n_bytes);
+        n_most += mark_ == SpaceMark::space && byte == ' ' ? kSpaceMark.size() : 1;
         uint32_t child = step(node, byte);
         if (child == kNone) {
             child = static_cast<uint32_t>(nodes_.size());
@@ -39,6 +43,7 @@ std::optional<TokenId> SpecialTrie::add(std::string_view spelling, TokenId id, S
         node = child;
     }
     if (nodes_[node].id != kNoId) return nodes_[node].id;
+    longest_spelling_ = std::max(longest_spelling_, n_most);
     nodes_[node].id = id;
     nodes_[node].use = use;
     return std::nullopt;

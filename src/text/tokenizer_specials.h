@@ -40,6 +40,7 @@ class SpecialTrie {
     std::optional<Hit> longest(std::string_view text, size_t max_control_bytes) const;
     std::optional<TokenId> find(std::string_view spelling) const;  // exactly
     bool empty() const { return nodes_.size() == 1; }
+    size_t longest_spelling() const { return longest_spelling_; }  // most bytes that one takes
 
   private:
     static constexpr uint32_t kNone = 0;  // the root is nobody's child
@@ -58,6 +59,7 @@ class SpecialTrie {
     char read(std::string_view text, size_t at, size_t& n_bytes) const;
 
     SpaceMark mark_;
+    size_t longest_spelling_ = 0;
     std::array<uint32_t, 256> first_{};
     std::vector<Node> nodes_;
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "text/trusted_reach.h"
 #include "text/utf8.h"
 
 namespace kvik {
@@ -18,26 +19,6 @@ tl::unexpected<Error> lie(std::string message) {
 bool is_control_type(TokenType type) {
     return type == TokenType::control || type == TokenType::unknown;
 }
-
-// How far a control token may reach from a place, over ascending ranges and ascending places.
-class TrustedReach {
-  public:
-    explicit TrustedReach(std::span<const ByteRange> untrusted) : untrusted_(untrusted) {}
-
-    size_t from(size_t at) {
-        while (next_ < untrusted_.size() && (untrusted_[next_].end <= at || is_empty(next_)))
-            ++next_;
-        if (next_ == untrusted_.size()) return SIZE_MAX;
-        const size_t begin = untrusted_[next_].begin;
-        return begin > at ? begin - at : 0;
-    }
-
-  private:
-    bool is_empty(size_t i) const { return untrusted_[i].begin >= untrusted_[i].end; }
-
-    std::span<const ByteRange> untrusted_;
-    size_t next_ = 0;
-};
 
 struct Cut {
     size_t begin = 0;
@@ -158,7 +139,11 @@ Result<void> Vocab::add_specials(const TokenizerSpec& spec) {
     return {};
 }
 
-VocabTokenizer::VocabTokenizer(Vocab vocab) : vocab_(std::move(vocab)) {}
+VocabTokenizer::VocabTokenizer(Vocab vocab) : vocab_(std::move(vocab)) {
+    for (const FindRule& rule : vocab_.rules) {
+        takes_spaces_ = takes_spaces_ || rule.takes_space_before || rule.takes_space_after;
+    }
+}
 
 void VocabTokenizer::encode_stretch(std::string_view text, Place place,
                                     std::vector<TokenId>& ids) const {
@@ -184,13 +169,14 @@ void VocabTokenizer::encode_stretch(std::string_view text, Place place,
 }
 
 std::vector<TokenId> VocabTokenizer::encode_parts(std::string_view text, Specials specials,
-                                                  std::span<const ByteRange> untrusted) const {
+                                                  std::span<const ByteRange> untrusted,
+                                                  From from) const {
     std::vector<TokenId> ids;
-    ids.reserve(text.size() / 4 + 1);
+    ids.reserve((text.size() - from.byte) / 4 + 1);
     TrustedReach reach(untrusted);
-    Place place = Place::start;
-    size_t begin = 0;  // of the stretch that is not yet encoded
-    for (size_t at = 0; at < text.size();) {
+    Place place = from.place;
+    size_t begin = from.byte;  // of the stretch that is not yet encoded
+    for (size_t at = begin; at < text.size();) {
         const size_t most = specials == Specials::recognised ? reach.from(at) : 0;
         const std::optional<SpecialTrie::Hit> hit = vocab_.specials.longest(text.substr(at), most);
         if (!hit) {
@@ -208,11 +194,11 @@ std::vector<TokenId> VocabTokenizer::encode_parts(std::string_view text, Special
 }
 
 std::vector<TokenId> VocabTokenizer::encode(std::string_view text, Specials specials) const {
-    return encode_parts(text, specials, {});
+    return encode_parts(text, specials, {}, {});
 }
 
 std::vector<TokenId> VocabTokenizer::encode(const MarkedText& text) const {
-    return encode_parts(text.text, Specials::recognised, text.untrusted);
+    return encode_parts(text.text, Specials::recognised, text.untrusted, {});
 }
 
 uint32_t VocabTokenizer::n_tokens() const {

@@ -77,6 +77,10 @@ class VocabTokenizer : public Tokenizer {
     uint32_t n_tokens() const override;
     std::vector<TokenId> encode(std::string_view text, Specials specials) const override;
     std::vector<TokenId> encode(const MarkedText& text) const override;
+    // tokenizer_seams.cpp
+    bool splits_at(const MarkedText& text, size_t at) const override;
+    size_t split_reach() const override;
+    std::vector<TokenId> encode_from(const MarkedText& text, size_t at) const override;
     std::string_view piece(TokenId id) const override;
     bool is_control(TokenId id) const override;
     std::optional<TokenId> find(std::string_view special) const override;
@@ -91,14 +95,23 @@ class VocabTokenizer : public Tokenizer {
     // Appends the ids of a normalised stretch without specials, not empty.
     virtual void encode_text(std::string_view text, Place place,
                              std::vector<TokenId>& ids) const = 0;
+    // Whether a stretch falls into two at a space after `before`, a printable ASCII character: what
+    // stands before has the ids that it would have alone, and so has the rest, where no space is
+    // put before a stretch that begins with one.
+    virtual bool splits_before_space(char before) const = 0;
     const Vocab& vocab() const { return vocab_; }
 
   private:
     bool has_token(TokenId id) const;
+    struct From {
+        size_t byte = 0;
+        Place place = Place::start;
+    };
     std::vector<TokenId> encode_parts(std::string_view text, Specials specials,
-                                      std::span<const ByteRange> untrusted) const;
+                                      std::span<const ByteRange> untrusted, From from) const;
     void encode_stretch(std::string_view text, Place place, std::vector<TokenId>& ids) const;
     Vocab vocab_;
+    bool takes_spaces_ = false;  // some token found as it is written takes those beside it too
 };
 
 }  // namespace kvik

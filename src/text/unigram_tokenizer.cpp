@@ -53,6 +53,9 @@ class UnigramTokenizer final : public VocabTokenizer {
         }
     }
 
+    // Else a word's sum goes on from the one before, and so does how it is rounded.
+    bool splits_before_space(char) const override { return tables_.splits_at_spaces; }
+
   private:
     double find_path(std::string_view word, double sum, std::vector<PathEnd>& ends) const {
         ends.assign(word.size() + 1, PathEnd{});

@@ -38,6 +38,21 @@ class ToyTokenizer final : public Tokenizer {
     std::vector<TokenId> encode(const MarkedText& text) const override {
         return encode(text.text, Specials::recognised);
     }
+    // Where a control token's name begins. (No piece of a test's has a part of one in it.)
+    bool splits_at(const MarkedText& text, size_t at) const override {
+        if (at == 0 || at >= text.text.size()) return at <= text.text.size();
+        return std::any_of(controls_.begin(), controls_.end(), [&](TokenId id) {
+            return std::string_view(text.text).substr(at).starts_with(piece(id));
+        });
+    }
+    size_t split_reach() const override {
+        size_t n_bytes = 1;
+        for (const TokenId id : controls_) n_bytes = std::max(n_bytes, piece(id).size());
+        return n_bytes;
+    }
+    std::vector<TokenId> encode_from(const MarkedText& text, size_t at) const override {
+        return encode(std::string_view(text.text).substr(at), Specials::recognised);
+    }
     std::string_view piece(TokenId id) const override { return pieces_[static_cast<size_t>(id)]; }
     bool is_control(TokenId id) const override {
         return std::find(controls_.begin(), controls_.end(), id) != controls_.end();
