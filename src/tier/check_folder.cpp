@@ -34,6 +34,20 @@ SegmentState state_of(SegmentTail tail) {
     return SegmentState::unread;
 }
 
+SegmentState state_of(SegmentVerdict verdict) {
+    switch (verdict) {
+        case SegmentVerdict::good:
+            return SegmentState::sound;
+        case SegmentVerdict::cut:
+            return SegmentState::torn;
+        case SegmentVerdict::damaged:
+            return SegmentState::damaged;
+        case SegmentVerdict::unknown_version:
+            return SegmentState::unknown;
+    }
+    return SegmentState::unread;
+}
+
 // One record's payloads, with the memory of the largest so far.
 class Payloads {
   public:
@@ -74,9 +88,8 @@ Looked look_at(const DiskFile& file, const FoundSegment& found) {
     CheckedSegment& checked = looked.checked;
     const DecodedSegment decoded = read_segment_header(file);
     if (decoded.verdict != SegmentVerdict::good) {
-        checked.state = decoded.verdict == SegmentVerdict::unknown_version ? SegmentState::unknown
-                                                                           : SegmentState::damaged;
-        checked.bytes_lost = checked.state == SegmentState::damaged ? found.n_bytes : 0;
+        checked.state = state_of(decoded.verdict);
+        checked.bytes_lost = checked.state == SegmentState::unknown ? 0 : found.n_bytes;
         return looked;
     }
     looked.header = decoded.header;
@@ -118,7 +131,7 @@ Repaired copy_sound(const DiskFile& file, const Looked& looked, SegmentFolder& f
 Repaired repair_segment(DiskFile& file, const Looked& looked, SegmentFolder& folder) {
     const std::string path = folder.path_of(looked.checked.name);
     if (looked.checked.is_in_use) return Repaired::in_use;
-    if (looked.checked.state == SegmentState::torn)
+    if (looked.checked.state == SegmentState::torn && looked.end.offset > 0)
         return file.cut(looked.end.offset) == 0 ? Repaired::cut : Repaired::failed;
     if (looked.sound.empty()) return delete_file(path);
     if (copy_sound(file, looked, folder) != Repaired::copied) return Repaired::failed;

@@ -162,12 +162,20 @@ void DiskTier::Parts::scan_segment(const FoundSegment& found, std::vector<DiskRe
     file->read_here_and_there();
     const DecodedSegment decoded = read_segment_header(*file);
     const SegmentHeader& header = decoded.header;
-    if (decoded.verdict == SegmentVerdict::damaged) {
-        ++stats.n_damaged_segments;
-        return;
+    switch (decoded.verdict) {
+        case SegmentVerdict::cut:
+            ++stats.n_cut_segments;
+            return;
+        case SegmentVerdict::damaged:
+            ++stats.n_damaged_segments;
+            return;
+        case SegmentVerdict::unknown_version:
+            ++stats.n_foreign_segments;
+            return;
+        case SegmentVerdict::good:
+            break;
     }
-    if (decoded.verdict == SegmentVerdict::unknown_version || header.shape != shape ||
-        header.identity != identity) {
+    if (header.shape != shape || header.identity != identity) {
         ++stats.n_foreign_segments;
         return;
     }

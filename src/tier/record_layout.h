@@ -75,7 +75,12 @@ struct RecordHeader {
 using SegmentHeaderBytes = std::array<std::byte, kSegmentHeaderBytes>;
 SegmentHeaderBytes encode(const SegmentHeader& header);
 
-enum class SegmentVerdict : uint8_t { good, damaged, unknown_version };
+enum class SegmentVerdict : uint8_t {
+    good,
+    cut,  // too short for a header: its writer was stopped, or is about to write
+    damaged,
+    unknown_version,
+};
 struct DecodedSegment {
     SegmentVerdict verdict = SegmentVerdict::damaged;
     SegmentHeader header;

@@ -8,6 +8,8 @@ namespace kvik {
 
 DecodedSegment read_segment_header(const DiskFile& file) {
     SegmentHeaderBytes bytes = {};
+    if (file.size().value_or(0) < bytes.size())
+        return {.verdict = SegmentVerdict::cut, .header = {}};
     if (!file.read(0, bytes)) return {};
     return decode_segment(bytes);
 }

@@ -28,7 +28,7 @@ struct SegmentEnd {
     uint64_t file_bytes = 0;  // when the scan began
 };
 
-// unread and damaged: SegmentVerdict::damaged. A file shorter than a segment header is damaged too.
+// What cannot be read counts as damaged.
 DecodedSegment read_segment_header(const DiskFile& file);
 
 SegmentEnd scan_records(const DiskFile& file, const SegmentHeader& segment,

@@ -78,16 +78,31 @@ inline std::vector<std::byte> rig_kv(const ChainId& id, uint32_t group,
 // Saves go out with their bytes, which stay until the tier has gone through them.
 class RigSaves {
   public:
-    explicit RigSaves(DiskTier& tier) : tier_(tier) {}
+    explicit RigSaves(DiskTier& tier, uint64_t block_bytes = kRigBlockBytes)
+        : tier_(tier), block_bytes_(block_bytes) {}
 
     bool save(const RigBlock& block, const std::vector<uint32_t>& groups = {0, 1, 2}) {
         Save save{
             .ticket = ++n_tickets_, .ns = block.ns, .parent = block.parent, .tokens = block.tokens};
         for (const uint32_t group : groups) {
-            bytes_.push_back(std::make_unique<std::vector<std::byte>>(rig_kv(block.id, group)));
+            bytes_.push_back(
+                std::make_unique<std::vector<std::byte>>(rig_kv(block.id, group, block_bytes_)));
             save.groups.emplace_back(group, *bytes_.back());
         }
         return tier_.save(std::move(save));
+    }
+    // The bytes of a block, made beforehand: a save of it then costs nothing but writing.
+    void make(const RigBlock& block) {
+        for (uint32_t group = 0; group < kRigGroups; ++group)
+            bytes_.push_back(
+                std::make_unique<std::vector<std::byte>>(rig_kv(block.id, group, block_bytes_)));
+    }
+    bool save_made(const RigBlock& block, size_t place) {
+        Save save{
+            .ticket = ++n_tickets_, .ns = block.ns, .parent = block.parent, .tokens = block.tokens};
+        for (uint32_t group = 0; group < kRigGroups; ++group)
+            save.groups.emplace_back(group, *bytes_[place * kRigGroups + group]);
+        return tier_.save(std::move(save)) && tier_.flush();
     }
     // All that was saved since, in order.
     std::vector<Saved> finish() {
@@ -98,22 +113,25 @@ class RigSaves {
 
   private:
     DiskTier& tier_;
+    uint64_t block_bytes_;
     std::vector<std::unique_ptr<std::vector<std::byte>>> bytes_;
     uint64_t n_tickets_ = 0;
 };
 
-inline std::vector<Saved> save_path(DiskTier& tier, std::span<const RigBlock> path) {
-    RigSaves saves(tier);
+inline std::vector<Saved> save_path(DiskTier& tier, std::span<const RigBlock> path,
+                                    uint64_t block_bytes = kRigBlockBytes) {
+    RigSaves saves(tier, block_bytes);
     for (const RigBlock& block : path) KVIK_CHECK(saves.save(block), "the queue has room");
     return saves.finish();
 }
 
 enum class Read : uint8_t { right, miss, wrong };
 
-inline Read read_rig(DiskTier& tier, TierRef ref, const RigBlock& block, uint32_t group) {
-    std::vector<std::byte> to(kRigBlockBytes);
+inline Read read_rig(DiskTier& tier, TierRef ref, const RigBlock& block, uint32_t group,
+                     uint64_t block_bytes = kRigBlockBytes) {
+    std::vector<std::byte> to(block_bytes);
     if (!tier.read(ref, group, block.tokens, to)) return Read::miss;
-    return to == rig_kv(block.id, group) ? Read::right : Read::wrong;
+    return to == rig_kv(block.id, group, block_bytes) ? Read::right : Read::wrong;
 }
 
 }  // namespace kvik
