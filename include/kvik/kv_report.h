@@ -35,8 +35,8 @@ struct KvSegment {
     KvReason reason = KvReason::never_seen;
     // first_difference: the tokens at its start, as the cache has them and as the prompt has them; a
     // few of each. The texts are empty without a tokenizer.
-    std::vector<TokenId> old_ids, new_ids;
-    std::string old_text, new_text;
+    std::vector<TokenId> old_ids = {}, new_ids = {};
+    std::string old_text = {}, new_text = {};
     double evicted_ms_ago = 0;  // evicted
 
     bool operator==(const KvSegment&) const = default;

@@ -24,6 +24,7 @@
 #include "base/types.h"
 #include "cache/eviction.h"
 #include "cache/spec.h"
+#include "kvik/kv_report.h"
 #include "model/model.h"
 #include "sample/params.h"
 #include "sched/step_costs.h"
@@ -88,6 +89,8 @@ struct GenerateRequest {
     std::string cache_salt;
     bool want_logprobs = false;     // TokenEvent::logprob of the raw distribution
     bool want_logits_hash = false;  // Summary::logits_sha256
+    bool want_kv_report = false;    // Summary::kv_report
+    double pin_ms = 0;  // the prompt's KV stays for so long, if the pins' share of the cache allows
     // Sees every row of logits of the prompt in order, on the engine thread: [vocab_size] f32.
     // The prompt is computed from its start (a cached prefix has no logits rows).
     std::function<void(uint32_t position, std::span<const float> logits)> on_prompt_logits;
@@ -99,6 +102,7 @@ std::string_view finish_reason_name(FinishReason reason);
 struct Timings {
     uint32_t prompt_n = 0;  // prompt tokens, cached ones included
     uint32_t cached_n = 0;  // of these, found in the cache
+    uint32_t disk_n = 0;    // of those, read from disk
     uint32_t decode_n = 0;  // tokens generated
     double queue_ms = 0;
     double prompt_ms = 0;  // from the start of the request's first step to its first token
@@ -119,9 +123,10 @@ struct Beam {
 struct Summary {
     FinishReason reason = FinishReason::length;
     Timings timings;
-    std::string logits_sha256;  // hex; empty unless asked for
-    uint32_t kv_blocks = 0;     // blocks the sequence held at its end
-    std::vector<Beam> beams;    // best first; empty without beam search
+    std::string logits_sha256;          // hex; empty unless asked for
+    uint32_t kv_blocks = 0;             // blocks the sequence held at its end
+    std::optional<KvReport> kv_report;  // if asked for
+    std::vector<Beam> beams;            // best first; empty without beam search
     // Of all beams, or of all samples that were asked for together: the most different blocks that
     // they have held at a time, and the most they would have held had each its own. 0: neither.
     uint32_t kv_blocks_shared = 0, kv_blocks_copied = 0;

@@ -1,0 +1,34 @@
+// explain: from what the cache found and knows of a prompt to the report of a request.
+//
+// Cost    a handful of segments; the text of a few tokens where they differ.
+// Invariant the segments' lengths add up to the prompt.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cache/prefix_tree.h"
+#include "kvik/kvik.h"
+#include "text/tokenizer.h"
+
+namespace kvik {
+
+struct FoundRun {
+    uint32_t n_tokens = 0;
+    KvSource source = KvSource::ram;
+};
+
+struct PromptFacts {
+    std::span<const TokenId> prompt;
+    std::vector<FoundRun> found;  // from the start on
+    PathReport path;              // what the cache knew before
+    CachePolicy cache = CachePolicy::reuse;
+    bool lacks_logits = false;    // all of it was found, but not the logits after it
+    uint32_t n_without_salt = 0;  // tokens known to requests without a salt
+    double saved_ms = 0, now_ms = 0;
+};
+
+KvReport explain(const PromptFacts& facts, const Tokenizer* tokenizer);
+
+}  // namespace kvik
