@@ -21,6 +21,12 @@ enum class EvictionPolicy : uint8_t { lru, fifo, lfu, cost };
 std::string_view eviction_name(EvictionPolicy policy);
 std::optional<EvictionPolicy> parse_eviction(std::string_view name);  // nothing: no such policy
 
+// What becomes of KV that a client says is of no more use.
+enum class ForgetKind : uint8_t {
+    now,    // out of the tree, with its records on the tier below
+    stale,  // still found, but the first to be evicted
+};
+
 // What a policy may know of a leaf.
 struct LeafFacts {
     uint64_t last_use = 0;    // tick of the last use of a path through it

@@ -64,11 +64,6 @@ enum class InsertKind : uint8_t {
     passing,   // published on the way
 };
 
-enum class ForgetKind : uint8_t {
-    now,    // out of the tree, with its records on the tier below
-    stale,  // still found, but the first to be evicted
-};
-
 struct PrefixTreeOptions {
     uint32_t block_tokens = 32;
     uint32_t n_blocks = 0;                             // of the pool
