@@ -2,7 +2,8 @@
 // of, so that a test can read back what a table or a hit really holds.
 //
 // Shape  every element of a token's K and V is token * 16 + a number for (layer, head, element, K
-//        or V); read gives -1 for a position whose elements disagree. Tokens are below 1000.
+//        or V); read gives -1 for a position whose elements disagree. Tokens are below 1000. With
+//        windows, the layers that still have the position must agree.
 #pragma once
 
 #include <array>
@@ -25,6 +26,7 @@ struct TestRigOptions {
     uint32_t block_tokens = 16;
     uint64_t logits_bytes = 1 << 16;
     KvType type = KvType::f16;
+    std::vector<uint32_t> windows = {};  // of each layer; empty: one group of two layers
     EvictionPolicy policy = EvictionPolicy::lru;
     std::function<double(uint32_t depth, uint32_t n_tokens)> recompute_ms = nullptr;
 };
@@ -36,14 +38,10 @@ struct TestRig {
 
     explicit TestRig(const TestRigOptions& options)
         : pool(options.n_blocks),
-          storage(*KvStorage::open({.n_layers = 2,
-                                    .n_kv_heads = 2,
-                                    .head_dim = 2,
-                                    .block_tokens = options.block_tokens,
-                                    .type = options.type},
-                                   options.n_blocks)),
+          storage(*KvStorage::open(spec_of(options), options.n_blocks)),
           tree({.block_tokens = options.block_tokens,
                 .n_blocks = options.n_blocks,
+                .groups = storage.spec().groups,
                 .logits_bytes = options.logits_bytes,
                 .policy = options.policy,
                 .recompute_ms = options.recompute_ms}) {}
@@ -58,10 +56,12 @@ struct TestRig {
         if (!table.reserve(static_cast<uint32_t>(tokens.size()))) return false;
         for (size_t i = 0; i < tokens.size(); ++i) {
             const size_t position = table.n_tokens() + i;
-            const BlockId block = table.ids()[position / storage.spec().block_tokens];
-            uint32_t number = 0;
-            for (std::byte* element : elements(block, position))
-                store(element, static_cast<uint32_t>(tokens[i]) * 16 + number++);
+            for (uint32_t layer = 0; layer < storage.spec().n_layers; ++layer) {
+                const auto ids = table.ids(storage.spec().layer(layer).group);
+                uint32_t number = 0;
+                for (std::byte* element : elements(ids[position / block_tokens()], layer, position))
+                    store(element, value_of(tokens[i], layer, number++));
+            }
         }
         table.append(static_cast<uint32_t>(tokens.size()));
         return true;
@@ -80,30 +80,44 @@ struct TestRig {
     }
 
     Tokens read(const BlockTable& table) const {
-        return read_ids({table.ids().begin(), table.ids().end()}, table.n_tokens());
+        return read_groups(table.group_blocks(), table.n_tokens());
     }
     Tokens read(const PrefixHit& hit) const {
-        std::vector<BlockId> ids;
-        for (const BlockRef& block : hit.groups[0].blocks) ids.push_back(block.id());
-        return read_ids(ids, hit.n_tokens);
+        std::vector<GroupBlocks> groups;
+        for (const GroupRefs& group : hit.groups) groups.push_back({group.first, group.blocks});
+        return read_groups(groups, hit.n_tokens);
     }
 
   private:
-    static constexpr size_t kElements = 2 * 2 * 2 * 2;
+    static constexpr size_t kElements = 2 * 2 * 2;  // of a layer
 
-    std::array<std::byte*, kElements> elements(BlockId block, size_t position) const {
+    static KvSpec spec_of(const TestRigOptions& options) {
+        const auto n_layers = static_cast<uint32_t>(options.windows.size());
+        return {.n_layers = n_layers > 0 ? n_layers : 2,
+                .n_kv_heads = 2,
+                .head_dim = 2,
+                .block_tokens = options.block_tokens,
+                .type = options.type,
+                .groups = n_layers > 0 ? KvGroups::of(options.windows) : nullptr};
+    }
+    uint32_t block_tokens() const { return storage.spec().block_tokens; }
+    static uint32_t value_of(TokenId token, uint32_t layer, uint32_t number) {
+        return static_cast<uint32_t>(token) * 16 + layer % 2 * 8 + number;
+    }
+
+    std::array<std::byte*, kElements> elements(BlockId block, uint32_t layer,
+                                               size_t position) const {
         const KvView kv = storage.view();
         const size_t bytes = kv.spec.element_bytes();
         const size_t row = position % kv.spec.block_tokens;
         std::array<std::byte*, kElements> out = {};
         size_t n = 0;
-        for (uint32_t layer = 0; layer < 2; ++layer)
-            for (uint32_t head = 0; head < 2; ++head)
-                for (size_t d = 0; d < 2; ++d) {
-                    const size_t k_at = (row / kKTileTokens * 2 + d) * kKTileTokens + row % 16;
-                    out[n++] = kv.k(block, layer, head) + k_at * bytes;
-                    out[n++] = kv.v(block, layer, head) + (row * 2 + d) * bytes;
-                }
+        for (uint32_t head = 0; head < 2; ++head)
+            for (size_t d = 0; d < 2; ++d) {
+                const size_t k_at = (row / kKTileTokens * 2 + d) * kKTileTokens + row % 16;
+                out[n++] = kv.k(block, layer, head) + k_at * bytes;
+                out[n++] = kv.v(block, layer, head) + (row * 2 + d) * bytes;
+            }
         return out;
     }
     void store(std::byte* element, uint32_t value) const {
@@ -116,14 +130,21 @@ struct TestRig {
         return storage.spec().type == KvType::f16 ? *reinterpret_cast<const uint16_t*>(element)
                                                   : *reinterpret_cast<const uint32_t*>(element);
     }
-    Tokens read_ids(const std::vector<BlockId>& ids, uint32_t n_tokens) const {
+    Tokens read_groups(const std::vector<GroupBlocks>& groups, uint32_t n_tokens) const {
         Tokens out;
         for (size_t position = 0; position < n_tokens; ++position) {
-            const auto at = elements(ids[position / storage.spec().block_tokens], position);
-            const uint32_t token = load(at[0]) / 16;
+            const size_t place = position / block_tokens();
+            TokenId token = -1;
             bool agree = true;
-            for (uint32_t i = 0; i < kElements; ++i) agree &= load(at[i]) == token * 16 + i;
-            out.push_back(agree ? static_cast<TokenId>(token) : -1);
+            for (uint32_t layer = 0; layer < storage.spec().n_layers; ++layer) {
+                const GroupBlocks& group = groups[storage.spec().layer(layer).group];
+                if (place < group.first) continue;
+                const auto at = elements(group.refs[place - group.first].id(), layer, position);
+                if (token < 0) token = static_cast<TokenId>(load(at[0]) / 16);
+                for (uint32_t i = 0; i < kElements; ++i)
+                    agree &= load(at[i]) == value_of(token, layer, i);
+            }
+            out.push_back(agree ? token : -1);
         }
         return out;
     }
