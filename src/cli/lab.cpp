@@ -11,6 +11,7 @@
 #include "cli/suggest.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
+#include "lab/eviction.h"
 #include "lab/multiturn_report.h"
 #include "lab/output.h"
 #include "lab/text_table.h"
@@ -138,10 +139,47 @@ Result<int> multiturn(const Call& call) {
     return 0;
 }
 
+// ---- eviction ----
+
+Flags eviction_flags(lab::EvictionOptions& experiment, lab::OutputOptions& output) {
+    Flags flags(
+        "lab eviction",
+        "Which cached blocks should go first: each policy on made-up traces of chats, agents\n"
+        "and retrieval, with caches of several sizes and without a model.");
+    flags.heading("Experiment");
+    flags.add({.name = "--seed",
+               .value = "N",
+               .help = fmt::format("of the traces (default: {})", experiment.seed),
+               .set = into(experiment.seed, {0, UINT64_MAX})});
+    flags.add({.name = "--cache-tokens",
+               .value = "N,...",
+               .help = fmt::format("tokens that the caches hold (default: {})",
+                                   fmt::join(experiment.cache_tokens, ",")),
+               .set = into(experiment.cache_tokens, {32, 1 << 24})});
+    add_output_flags(flags, output);
+    return flags;
+}
+
+Result<int> eviction(const Call& call) {
+    lab::EvictionOptions experiment;
+    lab::OutputOptions output;
+    const Flags flags = eviction_flags(experiment, output);
+    KVIK_TRY(const auto shown, begin(flags, call));
+    if (shown) return *shown;
+    std::sort(experiment.cache_tokens.begin(), experiment.cache_tokens.end());
+    ProgressLine progress;
+    experiment.progress = [&progress](const std::string& what) { progress.draw(what); };
+    KVIK_TRY(const lab::EvictionResult result, lab::run_eviction(experiment));
+    progress.clear();
+    KVIK_TRY_VOID(give(lab::eviction_report(result), lab::eviction_table(result), output));
+    return 0;
+}
+
 // ---- the table ----
 
 constexpr Experiment kExperiments[] = {
     {"multiturn", "a conversation that grows, with and without reuse of KV", multiturn},
+    {"eviction", "which cached blocks should go first: policies on made-up traces", eviction},
 };
 
 std::string overview() {
