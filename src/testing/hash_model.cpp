@@ -27,6 +27,7 @@ struct TokenHash {
         state += kGolden;
         return static_cast<uint16_t>(mix(state) >> 48 & 0xbfffu);
     }
+    TokenHash after(uint64_t n_elements) const { return {state + n_elements * kGolden}; }
 };
 
 static TokenHash token_hash(uint64_t seed, TokenId token, uint32_t position) {
@@ -47,14 +48,20 @@ struct Place {
     Element* v;  // [head_dim]
 };
 
+// A layer's part of a position: where its elements are, head by head.
+struct LayerPosition {
+    uint32_t layer, position;
+};
+
 template <class Element>
-static Place<Element> place(const KvView& kv, std::span<const BlockId> blocks, uint32_t position,
-                            uint32_t layer, uint32_t head) {
+static Place<Element> place(const KvView& kv, const SequenceRows& sequence, LayerPosition at,
+                            uint32_t head) {
     const uint32_t dim = kv.spec.head_dim;
-    const BlockId block = blocks[position / kv.spec.block_tokens];
-    const uint32_t row = position % kv.spec.block_tokens;
-    auto* k = reinterpret_cast<Element*>(kv.k(block, layer, head));
-    auto* v = reinterpret_cast<Element*>(kv.v(block, layer, head));
+    const BlockId block =
+        sequence.block(kv.spec.layer(at.layer).group, at.position / kv.spec.block_tokens);
+    const uint32_t row = at.position % kv.spec.block_tokens;
+    auto* k = reinterpret_cast<Element*>(kv.k(block, at.layer, head));
+    auto* v = reinterpret_cast<Element*>(kv.v(block, at.layer, head));
     return {k + static_cast<size_t>(row / kKTileTokens) * dim * kKTileTokens + row % kKTileTokens,
             v + static_cast<size_t>(row) * dim};
 }
@@ -73,11 +80,11 @@ static uint32_t decode(uint32_t f32) {
 }
 
 template <class Element>
-static void write_position(const KvView& kv, std::span<const BlockId> blocks, uint32_t position,
+static void write_position(const KvView& kv, const SequenceRows& sequence, uint32_t position,
                            TokenHash hash) {
     for (uint32_t layer = 0; layer < kv.spec.n_layers; ++layer)
         for (uint32_t head = 0; head < kv.spec.n_kv_heads; ++head) {
-            const Place<Element> to = place<Element>(kv, blocks, position, layer, head);
+            const Place<Element> to = place<Element>(kv, sequence, {layer, position}, head);
             for (uint32_t d = 0; d < kv.spec.head_dim; ++d) {
                 encode(hash.next(), to.k[d * kKTileTokens]);
                 encode(hash.next(), to.v[d]);
@@ -86,17 +93,37 @@ static void write_position(const KvView& kv, std::span<const BlockId> blocks, ui
 }
 
 template <class Element>
-static void read_position(const KvView& kv, std::span<const BlockId> blocks, uint32_t position,
-                          Digest& digest) {
-    for (uint32_t layer = 0; layer < kv.spec.n_layers; ++layer)
-        for (uint32_t head = 0; head < kv.spec.n_kv_heads; ++head) {
-            const Place<Element> at = place<Element>(kv, blocks, position, layer, head);
-            for (uint32_t d = 0; d < kv.spec.head_dim; ++d) {
-                digest.add(decode(at.k[d * kKTileTokens]));
-                digest.add(decode(at.v[d]));
-            }
+static void read_layer(const KvView& kv, const SequenceRows& sequence, LayerPosition what,
+                       Digest& digest) {
+    for (uint32_t head = 0; head < kv.spec.n_kv_heads; ++head) {
+        const Place<Element> at = place<Element>(kv, sequence, what, head);
+        for (uint32_t d = 0; d < kv.spec.head_dim; ++d) {
+            digest.add(decode(at.k[d * kKTileTokens]));
+            digest.add(decode(at.v[d]));
         }
+    }
+}
+
+// The digest of all that layers without a window hold, position after position.
+template <class Read>
+static void add_full(std::span<const uint32_t> windows, uint32_t position, const Read& read,
+                     Digest& digest) {
+    for (uint32_t layer = 0; layer < windows.size(); ++layer)
+        if (windows[layer] == 0) read(LayerPosition{layer, position}, digest);
     digest.end_position();
+}
+
+// And of what the others see from the last position; it goes on from the digest of the full ones.
+template <class Read>
+static Digest with_windows(std::span<const uint32_t> windows, uint32_t n_tokens, const Read& read,
+                           Digest digest) {
+    for (uint32_t layer = 0; layer < windows.size(); ++layer) {
+        if (windows[layer] == 0) continue;
+        for (uint32_t i = first_needed(windows[layer], n_tokens - 1); i < n_tokens; ++i)
+            read(LayerPosition{layer, i}, digest);
+        digest.end_position();
+    }
+    return digest;
 }
 
 // Logits in [-8, 8), exact multiples of 2^-16.
@@ -114,7 +141,9 @@ class NoScratch final : public Scratch {
 };
 }  // namespace
 
-HashModel::HashModel(const HashModelOptions& options) : seed_(mix(options.seed)) {
+HashModel::HashModel(const HashModelOptions& options)
+    : seed_(mix(options.seed)), windows_(options.windows) {
+    KVIK_CHECK(windows_.empty() || windows_.size() == options.n_layers, "every layer has a window");
     spec_.architecture = "hash";
     spec_.name = "hash model";
     spec_.vocab_size = options.vocab_size;
@@ -122,6 +151,8 @@ HashModel::HashModel(const HashModelOptions& options) : seed_(mix(options.seed))
     spec_.kv = {.n_layers = options.n_layers,
                 .n_kv_heads = options.n_kv_heads,
                 .head_dim = options.head_dim};
+    if (!windows_.empty()) spec_.kv.groups = KvGroups::of(windows_);
+    windows_.resize(options.n_layers);
     spec_.fingerprint = fmt::format("hash-{:016x}", seed_);
 }
 
@@ -129,53 +160,60 @@ Result<std::unique_ptr<Scratch>> HashModel::make_scratch(const ScratchLimits&, T
     return std::make_unique<NoScratch>();
 }
 
-std::vector<float> HashModel::read_back(const KvView& kv, std::span<const BlockId> blocks,
-                                        uint32_t n_tokens) const {
+template <class Read>
+std::vector<float> HashModel::logits_of(uint32_t n_tokens, const Read& read) const {
     Digest digest{seed_};
-    for (uint32_t position = 0; position < n_tokens; ++position)
-        if (kv.spec.type == KvType::f16)
-            read_position<uint16_t>(kv, blocks, position, digest);
-        else
-            read_position<uint32_t>(kv, blocks, position, digest);
+    for (uint32_t i = 0; i < n_tokens; ++i) add_full(windows_, i, read, digest);
     std::vector<float> logits(spec_.vocab_size);
-    write_logits(digest, logits);
+    write_logits(n_tokens == 0 ? digest : with_windows(windows_, n_tokens, read, digest), logits);
     return logits;
+}
+
+std::vector<float> HashModel::read_back(const KvView& kv, const SequenceRows& sequence,
+                                        uint32_t n_tokens) const {
+    if (kv.spec.type == KvType::f16)
+        return logits_of(n_tokens, [&](LayerPosition at, Digest& digest) {
+            read_layer<uint16_t>(kv, sequence, at, digest);
+        });
+    return logits_of(n_tokens, [&](LayerPosition at, Digest& digest) {
+        read_layer<uint32_t>(kv, sequence, at, digest);
+    });
 }
 
 std::vector<float> HashModel::cold_logits(std::span<const TokenId> tokens) const {
-    const uint32_t n_elements = 2 * spec_.kv.n_layers * spec_.kv.n_kv_heads * spec_.kv.head_dim;
-    Digest digest{seed_};
-    for (uint32_t position = 0; position < tokens.size(); ++position) {
-        TokenHash hash = token_hash(seed_, tokens[position], position);
+    const uint32_t n_elements = 2 * spec_.kv.n_kv_heads * spec_.kv.head_dim;  // of a layer
+    const auto n_tokens = static_cast<uint32_t>(tokens.size());
+    return logits_of(n_tokens, [&](LayerPosition at, Digest& digest) {
+        TokenHash hash = token_hash(seed_, tokens[at.position], at.position)
+                             .after(uint64_t{at.layer} * n_elements);
         for (uint32_t i = 0; i < n_elements; ++i) digest.add(hash.next());
-        digest.end_position();
-    }
-    std::vector<float> logits(spec_.vocab_size);
-    write_logits(digest, logits);
-    return logits;
+    });
 }
 
 template <class Element>
-static void forward_rows(const Batch& batch, const KvView& kv, uint64_t seed, size_t vocab_size,
-                         std::span<float> logits) {
+void HashModel::forward_rows(const Batch& batch, const KvView& kv, std::span<float> logits) const {
     for (const SequenceRows& s : batch.sequences)
         for (uint32_t i = 0; i < s.n_rows; ++i)
-            write_position<Element>(kv, s.blocks, s.n_past + i,
-                                    token_hash(seed, batch.tokens[s.first_row + i], s.n_past + i));
+            write_position<Element>(kv, s, s.n_past + i,
+                                    token_hash(seed_, batch.tokens[s.first_row + i], s.n_past + i));
     size_t n_logits = 0;
     for (const SequenceRows& s : batch.sequences) {
-        Digest digest{seed};
+        const auto read = [&](LayerPosition at, Digest& digest) {
+            read_layer<Element>(kv, s, at, digest);
+        };
+        Digest digest{seed_};
         for (uint32_t position = 0; position < s.n_past + s.n_rows; ++position) {
             const uint32_t end_row = s.first_row + s.n_rows;
             if (n_logits == batch.logits_rows.size() || batch.logits_rows[n_logits] >= end_row)
                 break;  // nothing more is asked of this sequence
-            read_position<Element>(kv, s.blocks, position, digest);
+            add_full(windows_, position, read, digest);
             if (position < s.n_past) continue;
             if (batch.logits_rows[n_logits] != s.first_row + (position - s.n_past)) continue;
-            const std::span<float> row = logits.subspan(n_logits * vocab_size, vocab_size);
-            write_logits(digest, row);
+            const std::span<float> row =
+                logits.subspan(n_logits * spec_.vocab_size, spec_.vocab_size);
+            write_logits(with_windows(windows_, position + 1, read, digest), row);
             if (!batch.logit_tiles.empty())
-                note_tiles(kScalarKernels, row.data(), static_cast<uint32_t>(vocab_size),
+                note_tiles(kScalarKernels, row.data(), spec_.vocab_size,
                            batch.logit_tiles[n_logits]);
             ++n_logits;
         }
@@ -202,9 +240,9 @@ Result<void> HashModel::forward(const Batch& batch, const KvView& kv, Scratch&,
         KVIK_CHECK(token >= 0 && static_cast<uint32_t>(token) < spec_.vocab_size,
                    "a token is in the vocabulary");
     if (kv.spec.type == KvType::f16)
-        forward_rows<uint16_t>(batch, kv, seed_, spec_.vocab_size, logits);
+        forward_rows<uint16_t>(batch, kv, logits);
     else
-        forward_rows<uint32_t>(batch, kv, seed_, spec_.vocab_size, logits);
+        forward_rows<uint32_t>(batch, kv, logits);
     n_rows_computed_.fetch_add(n_rows, std::memory_order_relaxed);
     n_forwards_.fetch_add(1, std::memory_order_relaxed);
     return {};

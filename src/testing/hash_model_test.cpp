@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "base/thread_pool.h"
+#include "cache/block_table.h"
 #include "cache/kv_storage.h"
 
 namespace kvik {
@@ -104,6 +106,81 @@ TEST_P(HashModelTypes, sees_every_wrong_byte_of_every_position_in_use) {
         byte ^= std::byte{1};
     }
     EXPECT_EQ(n_seen, storage.n_bytes() / 16 * 15) << "15 of 16 positions are in use";
+}
+
+// Layers 0 and 3 see all, 1 and 2 the last 20 positions: two groups of two layers.
+static HashModelOptions with_windows() {
+    return {.n_layers = 4, .windows = {0, 20, 20, 0}};
+}
+
+// Method: a table that lets go of blocks, which are poisoned at once, against the tokens alone.
+TEST_P(HashModelTypes, with_windows_never_looks_behind_them) {
+    const HashModel model(with_windows());
+    ThreadPool threads(1);
+    const std::unique_ptr<Scratch> scratch = *model.make_scratch({}, threads);
+    KvStorage storage = storage_for(model, GetParam(), 64);
+    BlockPool pool(64);
+    const std::vector<TokenId> tokens = some_tokens(300);
+    for (const uint32_t chunk : {1u, 7u, 33u, 300u}) {
+        BlockTable table(pool, storage, 300);
+        while (table.n_tokens() < 300) {
+            const uint32_t n = std::min(chunk, 300 - table.n_tokens());
+            ASSERT_TRUE(table.reserve(n));
+            const SequenceRows rows{.blocks = table.ids(),
+                                    .n_past = table.n_tokens(),
+                                    .first_row = 0,
+                                    .n_rows = n,
+                                    .group_stride = table.n_most_places()};
+            const std::array<uint32_t, 1> wanted = {n - 1};
+            std::vector<float> logits(101);
+            ASSERT_TRUE(model
+                            .forward({.tokens = std::span(tokens).subspan(table.n_tokens(), n),
+                                      .sequences = {&rows, 1},
+                                      .logits_rows = wanted},
+                                     storage.view(), *scratch, logits)
+                            .has_value());
+            table.append(n);
+            EXPECT_EQ(logits, model.cold_logits(std::span(tokens).first(table.n_tokens())));
+            std::vector<BlockRef> free;
+            while (auto block = pool.take()) {
+                std::memset(storage.view().k(block->id(), 0, 0), 0x55,
+                            storage.spec().block_bytes());
+                free.push_back(std::move(*block));
+            }
+        }
+        EXPECT_GT(table.group_blocks(1).first, 0u);
+    }
+}
+
+TEST_P(HashModelTypes, with_windows_sees_every_wrong_byte_that_a_layer_should_see) {
+    const HashModel model(with_windows());
+    ThreadPool threads(1);
+    const std::unique_ptr<Scratch> scratch = *model.make_scratch({}, threads);
+    KvStorage storage = storage_for(model, GetParam(), 6);
+    const std::vector<TokenId> tokens = some_tokens(47);
+    const std::array<BlockId, 6> blocks = {BlockId{3}, BlockId{0}, BlockId{5},
+                                           BlockId{1}, BlockId{4}, BlockId{2}};
+    const SequenceRows rows{.blocks = std::span(blocks).first(3),
+                            .n_past = 0,
+                            .first_row = 0,
+                            .n_rows = 47,
+                            .group_stride = 3};
+    ASSERT_TRUE(model
+                    .forward({.tokens = tokens, .sequences = {&rows, 1}, .logits_rows = {}},
+                             storage.view(), *scratch, {})
+                    .has_value());
+    const std::vector<float> right = model.cold_logits(tokens);
+    EXPECT_EQ(model.read_back(storage.view(), rows, 47), right);
+    size_t n_seen = 0;
+    for (uint64_t i = 0; i < storage.n_bytes(); i += storage.spec().element_bytes()) {
+        std::byte& byte = storage.view().base[i + storage.spec().element_bytes() - 1];
+        byte ^= std::byte{1};
+        n_seen += model.read_back(storage.view(), rows, 47) != right;
+        byte ^= std::byte{1};
+    }
+    const uint64_t per_position =
+        storage.spec().block_bytes() / 16 / storage.spec().element_bytes();
+    EXPECT_EQ(n_seen, per_position * (47 + 20));
 }
 
 INSTANTIATE_TEST_SUITE_P(HashModel, HashModelTypes, testing::Values(KvType::f16, KvType::f32));
