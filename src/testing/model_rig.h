@@ -1,4 +1,6 @@
 // Rig: a model file loaded, with KV storage and blocks in any order, stepped without an engine.
+//
+// Shape   ids of blocks: [n_sequences, n_groups, n_per_sequence].
 #pragma once
 
 #include <gtest/gtest.h>
@@ -6,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -33,7 +36,8 @@ struct RigOptions {
     uint32_t n_threads = 1;
     KvType kv = KvType::f16;
     uint32_t block_tokens = 32;
-    uint64_t block_seed = 0;  // 0: blocks in order
+    uint64_t block_seed = 0;                           // 0: blocks in order
+    std::shared_ptr<const KvGroups> groups = nullptr;  // null: one group of all layers
     StepProfile* profile = nullptr;
 };
 
@@ -51,8 +55,9 @@ class Rig {
         KvSpec kv = model->spec().kv;
         kv.type = options.kv;
         kv.block_tokens = options.block_tokens;
+        kv.groups = options.groups;
         n_per_sequence_ = model->spec().context_length / kv.block_tokens;
-        blocks_.resize(uint64_t{n_per_sequence_} * n_sequences);
+        blocks_.resize(uint64_t{n_per_sequence_} * kv.n_groups() * n_sequences);
         for (uint32_t i = 0; i < blocks_.size(); ++i) blocks_[i] = BlockId{i};
         if (options.block_seed != 0)
             std::shuffle(blocks_.begin(), blocks_.end(), std::mt19937_64(options.block_seed));
@@ -62,8 +67,19 @@ class Rig {
             *model->make_scratch({512, 512, model->spec().context_length, options.profile}, pool_);
     }
 
-    std::span<const BlockId> blocks(uint32_t sequence) const {
-        return std::span(blocks_).subspan(uint64_t{sequence} * n_per_sequence_, n_per_sequence_);
+    std::span<BlockId> blocks(uint32_t sequence, uint32_t group = 0) {
+        const uint64_t list = uint64_t{sequence} * view_.spec.n_groups() + group;
+        return std::span(blocks_).subspan(list * n_per_sequence_, n_per_sequence_);
+    }
+
+    // What no row of the sequence from n_past on may read becomes NaN.
+    void poison_behind_windows(uint32_t sequence, uint32_t n_past) {
+        for (uint32_t g = 0; g < view_.spec.n_groups(); ++g) {
+            const uint32_t first = first_needed(view_.spec.window(g), n_past);
+            for (const BlockId id : blocks(sequence, g).first(first / view_.spec.block_tokens))
+                std::memset(view_.base + static_cast<uint64_t>(id) * view_.spec.block_bytes(), 0xff,
+                            view_.spec.block_bytes());
+        }
     }
 
     // The first n_tokens of sequence `to` are from now on those of `from`: whole blocks.
@@ -71,9 +87,10 @@ class Rig {
         uint32_t from, to, n_tokens;
     };
     void share_prefix(const Shared& shared) {
-        for (uint32_t i = 0; i < shared.n_tokens / view_.spec.block_tokens; ++i)
-            blocks_[uint64_t{shared.to} * n_per_sequence_ + i] =
-                blocks_[uint64_t{shared.from} * n_per_sequence_ + i];
+        for (uint32_t g = 0; g < view_.spec.n_groups(); ++g)
+            std::ranges::copy(
+                blocks(shared.from, g).first(shared.n_tokens / view_.spec.block_tokens),
+                blocks(shared.to, g).begin());
     }
 
     // Logits of all rows of one step over several sequences: {first token, past} each.
@@ -86,9 +103,11 @@ class Rig {
         std::vector<TokenId> tokens;
         std::vector<SequenceRows> sequences;
         for (const Piece& piece : pieces) {
-            sequences.push_back({blocks(piece.sequence), piece.n_past,
-                                 static_cast<uint32_t>(tokens.size()),
-                                 static_cast<uint32_t>(piece.tokens.size())});
+            sequences.push_back({.blocks = blocks(piece.sequence),
+                                 .n_past = piece.n_past,
+                                 .first_row = static_cast<uint32_t>(tokens.size()),
+                                 .n_rows = static_cast<uint32_t>(piece.tokens.size()),
+                                 .group_stride = n_per_sequence_});
             tokens.insert(tokens.end(), piece.tokens.begin(), piece.tokens.end());
         }
         std::vector<uint32_t> rows(tokens.size());
