@@ -32,6 +32,7 @@ constexpr Verb kVerbs[] = {
     {"score", "log-probability of every token of a text, perplexity", score},
     {"bench", "how fast a model runs here", bench},
     {"doctor", "what this machine has, and what kvik makes of it", doctor},
+    {"fsck", "whether KV on disk is sound", fsck},
     {"lab", "experiments, as tables, plots and a page", lab},
 };
 constexpr std::array<std::string_view, 1> kLaterVerbs = {"serve"};

@@ -31,6 +31,7 @@ Result<int> render_template(const Call& call);
 Result<int> score(const Call& call);
 Result<int> bench(const Call& call);
 Result<int> doctor(const Call& call);
+Result<int> fsck(const Call& call);
 Result<int> lab(const Call& call);
 
 void add_config_flags(Flags& flags, ConfigChoice& choice);
