@@ -55,8 +55,11 @@ struct EngineOptions {
     // Several engines may share a folder. What is lost there is computed again.
     std::string cache_folder;
     uint64_t disk_bytes = 8ull << 30;  // most bytes in the folder
-    std::optional<std::string> isa;    // as KVIK_ISA; unset: the best that the CPU has
-    std::optional<std::string> act;    // as KVIK_ACT: "int8" or "f32"; unset: int8
+    // For text and ids of prompts and answers, by which a conversation that comes back as text finds
+    // the ids that were picked (src/engine/ledger). Not used where the cache is off.
+    uint64_t ledger_bytes = 16ull << 20;
+    std::optional<std::string> isa;  // as KVIK_ISA; unset: the best that the CPU has
+    std::optional<std::string> act;  // as KVIK_ACT: "int8" or "f32"; unset: int8
     Calibrate calibrate = Calibrate::on;
     std::string costs_folder;  // keeps what was measured for the next time; empty: not kept
     // The caller's wall clock, for chat templates that write the date; without it these fail. One
@@ -203,23 +206,53 @@ class Engine {
     // context -> context, naming both numbers; inbox full -> failed.
     Result<Stream> submit(GenerateRequest request);
 
-    // Ids of a rendered chat, BOS included where the tokenizer adds one and the text has none.
+    // Ids of a rendered chat, BOS included where the tokenizer adds one and the text has none. As
+    // far as it is the text of an earlier prompt and its answer, these are the ids of then.
     Result<std::vector<TokenId>> encode_chat(const std::vector<ChatMessage>& messages) const;
+
+    // The KV of these tokens is of no more use from the first `from` of them on, as far as nothing
+    // else needs it. Happens before whatever is submitted later. Errors: as submit.
+    Result<void> forget(std::vector<TokenId> tokens, uint32_t from, ForgetKind kind,
+                        std::string cache_salt = {});
 
   private:
     friend class Session;
     struct Impl;
     explicit Engine(std::unique_ptr<Impl> impl);
+    Result<void> check(const GenerateRequest& request) const;
     Result<Stream> submit(GenerateRequest request, std::shared_ptr<Stream::State> state);
     Result<MarkedText> render(const std::vector<ChatMessage>& messages) const;
     std::unique_ptr<Impl> impl_;
 };
 
+// What becomes of the KV of a conversation that does not go on from there: its system message or an
+// earlier message is another, messages were left out, it is another conversation altogether.
+enum class Invalidation : uint8_t {
+    full,     // all of it is forgotten, and what is still wanted is computed again
+    partial,  // what the next prompt begins with is used; the rest stays until it is evicted
+    lazy,     // as partial, but the rest is the first to be evicted
+};
+
+enum class Overflow : uint8_t {
+    error,            // a conversation longer than the context is refused
+    truncate_oldest,  // its oldest exchanges are left out of the prompt, never its system message
+};
+
+struct SessionOptions {
+    Invalidation invalidation = Invalidation::partial;
+    Overflow overflow = Overflow::error;
+};
+
 struct SessionStats {
     uint32_t n_messages = 0;
-    uint32_t n_tokens = 0;       // of the conversation so far, as the engine has them
-    uint32_t n_kept_tokens = 0;  // of the last prompt, those that were not tokenised anew
+    uint32_t n_left_out = 0;            // of these, not in the prompt any more (Overflow)
+    uint32_t n_tokens = 0;              // of the conversation so far, as the engine has them
+    uint32_t n_kept_tokens = 0;         // of the last prompt, those that were not tokenised anew
+    uint32_t n_invalidations = 0;       // times that it did not go on from where it was
+    uint64_t n_invalidated_tokens = 0;  // that it left behind then, forgot or not
 };
+
+struct LedgerPoint;  // a place in the token ledger (src/engine/ledger)
 
 // A conversation: messages, and beside each the exact ids of the prompt or the answer as they were
 // picked, so that a turn goes on from these and never tokenises an answer again: neither the next
@@ -230,48 +263,77 @@ struct SessionStats {
 //         error, the conversation is what it was before the message.
 class Session {
   public:
-    explicit Session(Engine& engine) : engine_(&engine) {}
+    explicit Session(Engine& engine, SessionOptions options = {})
+        : engine_(&engine), options_(options) {}
     Session(Session&&) = default;
     Session& operator=(Session&&) = default;
 
+    void set_options(SessionOptions options) { options_ = options; }  // from the next turn on
     // Takes effect with the next turn. Empty: no system message.
     void set_system(std::string text);
 
-    // The next three cancel what is under way, keep it, and fill in `how.prompt`. Errors: as
-    // Engine::submit; no tokenizer or chat template -> unsupported; nothing has changed then.
+    // These cancel what is under way, keep it, and fill in `how.prompt`. Errors: as Engine::submit;
+    // no tokenizer or chat template -> unsupported; nothing has changed then.
     Result<Stream> send(std::string text, GenerateRequest how = {});  // the user's next message
     // Another answer to the last message of the user. None there: usage.
     Result<Stream> regenerate(GenerateRequest how = {});
+    // Goes on with the last answer from its last token, as if it had not been cut there: the same
+    // seed picks the same tokens. No answer there, or its ids are not known: usage.
+    Result<Stream> resume(GenerateRequest how = {});
     // Message `index` of messages() with another text; what came after it goes. It is not one of
     // the user's: usage.
     Result<Stream> edit(size_t index, std::string text, GenerateRequest how = {});
 
     // These wait for the end of what is under way (read or cancel the stream first).
     void rewind(size_t n_messages);  // to the first n messages, the system's being one of them
-    void clear();                    // all messages but the system's
+    // Another topic: all messages but the system's go, and their KV as Invalidation says.
+    Result<void> reset_topic();
     void restore(std::vector<ChatMessage> messages);  // another conversation, known by text alone
     Session fork();                                   // goes its own way from here on
+    Session fork(size_t n_messages);                  // from its first n messages on
+    // From its first n tokens on (SessionStats::n_tokens): an answer ends there, or is cut. Errors:
+    // usage, where neither is so or a character would be cut.
+    Result<Session> fork_at_token(uint32_t n_tokens);
     const std::vector<ChatMessage>& messages();
     SessionStats stats();
 
   private:
-    struct Point;  // a place in the token ledger
+    using Point = std::shared_ptr<const LedgerPoint>;
     struct Timeline {
         std::vector<ChatMessage> messages;
-        std::vector<std::shared_ptr<const Point>> points;  // after each message; null: not known
-        void add(ChatMessage message, std::shared_ptr<const Point> point);
+        std::vector<Point> points;  // after each message; null: not known
+        size_t n_left_out = 0;      // messages after the system's that prompts do not have
+        void add(ChatMessage message, Point point);
         void cut(size_t n_messages);
         bool has_system() const;
+        bool leave_out_oldest();
+        std::vector<ChatMessage> prompt() const;
+        Point last_point() const;
+        bool knows_last_answer() const;
+    };
+    enum class Next : uint8_t { answer, rest_of_answer };
+    struct Prompt {
+        Point point;
+        uint32_t n_kept_tokens = 0;
     };
     void interrupt();
     void settle();
     Result<Stream> ask(Timeline next, GenerateRequest how);
-    Result<std::shared_ptr<const Point>> prompt_for(const Timeline& timeline);
+    Result<Stream> submit(Timeline next, GenerateRequest how, Prompt prompt, Next wanted);
+    Result<Prompt> encode(const Timeline& timeline);
+    Result<Prompt> encode_what_fits(Timeline& timeline, const GenerateRequest& how);
+    Result<void> invalidate(std::span<const TokenId> next);
+    Result<void> give_up(std::vector<TokenId> held, uint32_t n_common);
+    Result<uint32_t> count_system_tokens(std::span<const TokenId> ids);
 
     Engine* engine_;
+    SessionOptions options_;
     Timeline now_;
-    Timeline before_;  // while an answer is under way: what holds if none comes
-    uint32_t n_kept_tokens_ = 0;
+    Timeline before_;   // while an answer is under way: what holds if none comes
+    Point held_;        // how far the engine was led, whatever became of the messages since
+    std::string salt_;  // where that is
+    SessionStats counts_;
+    Next wanted_ = Next::answer;
     std::shared_ptr<Stream::State> pending_;  // the last stream, until its answer is in now_
 };
 

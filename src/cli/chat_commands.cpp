@@ -215,7 +215,7 @@ ChatLoop::Done ChatLoop::load(const std::string& rest) {
 }
 
 ChatLoop::Done ChatLoop::clear(const std::string&) {
-    session().clear();
+    KVIK_TRY_VOID(session().reset_topic());
     n_regenerated_ = 0;
     say(session().messages().empty() ? "forgotten" : "forgotten; the system message stays");
     return Next::go_on;

@@ -37,6 +37,10 @@ Result<std::unique_ptr<Engine::Impl>> Engine::Impl::open(EngineParts parts,
                   .builtin_template = impl->parts.builtin_template};
     impl->model_path = options.model_path;
     impl->now = options.now;
+    if (impl->parts.tokenizer) {
+        impl->ledger = std::make_unique<TokenLedger>(
+            *impl->parts.tokenizer, options.cache == CachePolicy::off ? 0 : options.ledger_bytes);
+    }
     KVIK_TRY(impl->stepper, Stepper::open({.model = *impl->parts.model,
                                            .pool = *impl->parts.pool,
                                            .inbox = impl->inbox,
@@ -121,25 +125,49 @@ std::optional<StepCosts> Engine::step_costs() const {
     return impl_->costs;
 }
 
+Result<void> Engine::check(const GenerateRequest& request) const {
+    return check_request(request, impl_->settings, model(), tokenizer());
+}
+
+static tl::unexpected<Error> busy(const Inbox& inbox) {
+    return fail(ErrorKind::failed,
+                fmt::format("{} requests wait already, no more are taken: try again later",
+                            inbox.capacity()));
+}
+
+// What is said to a prompt that encode_chat gave goes into the ledger.
 Result<Stream> Engine::submit(GenerateRequest request) {
-    return submit(std::move(request), std::make_shared<Stream::State>());
+    auto state = std::make_shared<Stream::State>();
+    if (impl_->ledger) {
+        if (auto prompt = impl_->ledger->find_prompt(request.prompt))
+            state->keep_transcript(*impl_->ledger, std::move(prompt));
+    }
+    return submit(std::move(request), std::move(state));
+}
+
+Result<void> Engine::forget(std::vector<TokenId> tokens, uint32_t from, ForgetKind kind,
+                            std::string cache_salt) {
+    const auto pushed = impl_->inbox.post(
+        [tokens = std::move(tokens), from, kind, salt = std::move(cache_salt)](Stepper& stepper) {
+            KvCache& cache = stepper.cache();
+            cache.forget(namespace_within(cache.ns(), {.adapter = {}, .salt = salt}), tokens, from,
+                         kind);
+        });
+    if (pushed != Inbox::Pushed::in) return busy(impl_->inbox);
+    return {};
 }
 
 Result<Stream> Engine::submit(GenerateRequest request, std::shared_ptr<Stream::State> state) {
-    KVIK_TRY_VOID(check_request(request, impl_->settings, model(), tokenizer()));
+    KVIK_TRY_VOID(check(request));
     const Inbox::Pushed pushed = impl_->inbox.push(
         {.request = std::move(request), .channel = state, .submitted_ms = steady_now_ms()});
-    if (pushed != Inbox::Pushed::in) {
-        return fail(ErrorKind::failed,
-                    fmt::format("{} requests wait already, no more are taken: try again later",
-                                impl_->inbox.capacity()));
-    }
+    if (pushed != Inbox::Pushed::in) return busy(impl_->inbox);
     return Stream(std::move(state));
 }
 
 Result<std::vector<TokenId>> Engine::encode_chat(const std::vector<ChatMessage>& messages) const {
     KVIK_TRY(const MarkedText text, render(messages));
-    return encode_prompt(*tokenizer(), text);
+    return ids_of(*impl_->ledger->encode(text, nullptr).point);
 }
 
 // What a template refuses is named with the file that brought it.

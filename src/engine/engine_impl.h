@@ -14,6 +14,7 @@
 
 #include "base/thread_pool.h"
 #include "engine/inbox.h"
+#include "engine/ledger/token_ledger.h"
 #include "engine/settings.h"
 #include "engine/step_costs_key.h"
 #include "engine/stepper.h"
@@ -50,6 +51,7 @@ struct Engine::Impl {
     StepCostsKey costs_key;
     mutable std::mutex costs_mutex;
     std::optional<StepCosts> costs;
+    std::unique_ptr<TokenLedger> ledger;  // null: no text
     Inbox inbox{kInboxCapacity};
     std::unique_ptr<Stepper> stepper;
     std::thread thread;

@@ -48,6 +48,10 @@ class KvCache {
     void store_logits(const NamespaceKey& ns, std::span<const TokenId> tokens,
                       std::span<const float> logits);
 
+    void forget(const NamespaceKey& ns, std::span<const TokenId> tokens, uint32_t from,
+                ForgetKind kind) {
+        tree_.forget(ns, tokens, from, kind);
+    }
     uint32_t evict(uint32_t n_blocks) { return tree_.evict(n_blocks); }
     uint32_t let_go_shared() { return tree_.let_go_shared(1); }
 

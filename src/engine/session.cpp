@@ -1,139 +1,23 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/chat_prompt.h"
+#include "engine/engine_impl.h"
 #include "engine/stream_channel.h"
 #include "kvik/kvik.h"
-#include "text/detokenizer.h"
 
 namespace kvik {
 
-static constexpr std::string_view kSystem = "system", kUser = "user", kAssistant = "assistant";
-
-// What the engine was given and gave up to here, token by token and the same as text: what it adds
-// to the point before. Forks and branches share the points that they have in common.
-struct Session::Point {
-    std::shared_ptr<const Point> before;
-    std::vector<TokenId> ids;
-    std::string text;
-    uint32_t n_tokens = 0;  // with those before
-
-    Point(std::shared_ptr<const Point> its_before, std::vector<TokenId> its_ids,
-          std::string its_text)
-        : before(std::move(its_before)), ids(std::move(its_ids)), text(std::move(its_text)) {
-        n_tokens = static_cast<uint32_t>(ids.size()) + (before ? before->n_tokens : 0);
-    }
-
-    std::vector<const Point*> from_start() const {
-        std::vector<const Point*> points;
-        for (const Point* point = this; point; point = point->before.get()) points.push_back(point);
-        return {points.rbegin(), points.rend()};
-    }
-    std::vector<TokenId> all_ids() const {
-        std::vector<TokenId> all;
-        all.reserve(n_tokens);
-        for (const Point* point : from_start()) {
-            all.insert(all.end(), point->ids.begin(), point->ids.end());
-        }
-        return all;
-    }
-    // Bytes of `rendered` that are this point's text; nothing: it does not begin with it.
-    std::optional<size_t> match(std::string_view rendered) const {
-        size_t n_bytes = 0;
-        for (const Point* point : from_start()) {
-            if (!rendered.substr(n_bytes).starts_with(point->text)) return std::nullopt;
-            n_bytes += point->text.size();
-        }
-        return n_bytes;
-    }
-};
-
-// ---- the timeline ----
-
-void Session::Timeline::add(ChatMessage message, std::shared_ptr<const Point> point) {
-    messages.push_back(std::move(message));
-    points.push_back(std::move(point));
-}
-
-void Session::Timeline::cut(size_t n_messages) {
-    if (n_messages >= messages.size()) return;
-    messages.resize(n_messages);
-    points.resize(n_messages);
-}
-
-bool Session::Timeline::has_system() const {
-    return !messages.empty() && messages.front().role == kSystem;
-}
-
-void Session::set_system(std::string text) {
-    settle();
-    if (now_.has_system()) {
-        now_.messages.erase(now_.messages.begin());
-        now_.points.erase(now_.points.begin());
-    }
-    if (text.empty()) return;
-    now_.messages.insert(now_.messages.begin(), {std::string(kSystem), std::move(text)});
-    now_.points.insert(now_.points.begin(), nullptr);
-}
-
-void Session::rewind(size_t n_messages) {
-    settle();
-    now_.cut(n_messages);
-}
-
-void Session::clear() {
-    settle();
-    now_.cut(now_.has_system() ? 1 : 0);
-    n_kept_tokens_ = 0;
-}
-
-void Session::restore(std::vector<ChatMessage> messages) {
-    settle();
-    now_ = {};
-    for (ChatMessage& message : messages) now_.add(std::move(message), nullptr);
-    n_kept_tokens_ = 0;
-}
-
-Session Session::fork() {
-    settle();
-    Session other(*engine_);
-    other.now_ = now_;
-    return other;
-}
-
-const std::vector<ChatMessage>& Session::messages() {
-    settle();
-    return now_.messages;
-}
-
-SessionStats Session::stats() {
-    settle();
-    SessionStats stats;
-    stats.n_messages = static_cast<uint32_t>(now_.messages.size());
-    for (const auto& point : now_.points) {
-        if (point) stats.n_tokens = point->n_tokens;
-    }
-    stats.n_kept_tokens = n_kept_tokens_;
-    return stats;
-}
-
-// ---- turns ----
-
-static std::string text_of(const Tokenizer& tokenizer, const std::vector<TokenId>& ids) {
-    Detokenizer detokenizer(tokenizer, Controls::shown);
-    std::string text;
-    for (const TokenId id : ids) text += detokenizer.push(id);
-    return text + detokenizer.finish();
-}
+static constexpr std::string_view kUser = "user", kAssistant = "assistant";
 
 void Session::interrupt() {
     if (pending_) pending_->cancel();
     settle();
 }
 
-// The answer under way becomes a message. Where its text is not that of its ids (a stop string cut
-// it, a control token is in it), no point stands after it.
+// The answer under way becomes a message, or the rest of one.
 void Session::settle() {
     if (!pending_) return;
     const std::shared_ptr<Stream::State> stream = std::exchange(pending_, nullptr);
@@ -141,41 +25,42 @@ void Session::settle() {
     std::optional<Transcript> answer = stream->transcript();
     if (!answer || answer->ids.empty()) {
         now_ = std::move(before);
+        held_ = now_.last_point();
         return;
     }
-    std::shared_ptr<const Point> point;
-    if (text_of(*engine_->tokenizer(), answer->ids) == answer->text) {
-        point = std::make_shared<Point>(now_.points.back(), std::move(answer->ids), answer->text);
+    held_ = answer->point;
+    if (wanted_ == Next::answer) {
+        now_.add({std::string(kAssistant), std::move(answer->text)}, std::move(answer->point));
+        return;
     }
-    now_.add({std::string(kAssistant), std::move(answer->text)}, std::move(point));
+    now_.messages.back().content += answer->text;
+    now_.points.back() = std::move(answer->point);
 }
 
-// Whoever goes on from a point tokenises only what comes after it, and only where a control token
-// stands at the seam: no token of the whole text could have crossed it. The latest such point wins.
-Result<std::shared_ptr<const Session::Point>> Session::prompt_for(const Timeline& timeline) {
-    KVIK_TRY(MarkedText rendered, engine_->render(timeline.messages));
-    const Tokenizer* tokenizer = engine_->tokenizer();
-    for (auto point = timeline.points.rbegin(); point != timeline.points.rend(); ++point) {
-        const auto n_bytes = *point ? (*point)->match(rendered.text) : std::nullopt;
-        if (!n_bytes) continue;
-        n_kept_tokens_ = (*point)->n_tokens;
-        if (*n_bytes == rendered.text.size()) return *point;
-        std::vector<TokenId> rest = tokenizer->encode(text_from(rendered, *n_bytes));
-        if (rest.empty() || !tokenizer->is_control(rest.front())) continue;
-        return std::make_shared<Point>(*point, std::move(rest), rendered.text.substr(*n_bytes));
-    }
-    n_kept_tokens_ = 0;
-    return std::make_shared<Point>(nullptr, encode_prompt(*tokenizer, rendered), rendered.text);
+Result<Session::Prompt> Session::encode(const Timeline& timeline) {
+    KVIK_TRY(const MarkedText rendered, engine_->render(timeline.prompt()));
+    TokenLedger::Prompt prompt = engine_->impl_->ledger->encode(rendered, timeline.last_point());
+    return Prompt{std::move(prompt.point), prompt.n_kept_tokens};
 }
 
 Result<Stream> Session::ask(Timeline next, GenerateRequest how) {
-    KVIK_TRY(std::shared_ptr<const Point> prompt, prompt_for(next));
-    how.prompt = prompt->all_ids();
+    KVIK_TRY(Prompt prompt, encode_what_fits(next, how));
+    next.points.back() = prompt.point;
+    return submit(std::move(next), std::move(how), std::move(prompt), Next::answer);
+}
+
+Result<Stream> Session::submit(Timeline next, GenerateRequest how, Prompt prompt, Next wanted) {
+    how.prompt = ids_of(*prompt.point);
+    KVIK_TRY_VOID(engine_->check(how));
+    KVIK_TRY_VOID(invalidate(how.prompt));
+    salt_ = how.cache_salt;
     auto state = std::make_shared<Stream::State>();
-    state->keep_transcript();
+    state->keep_transcript(*engine_->impl_->ledger, prompt.point);
     KVIK_TRY(Stream stream, engine_->submit(std::move(how), state));
-    next.points.back() = std::move(prompt);
+    held_ = std::move(prompt.point);
+    counts_.n_kept_tokens = prompt.n_kept_tokens;
     before_ = std::exchange(now_, std::move(next));
+    wanted_ = wanted;
     pending_ = std::move(state);
     return stream;
 }
@@ -210,6 +95,35 @@ Result<Stream> Session::edit(size_t index, std::string text, GenerateRequest how
     next.cut(index);
     next.add({std::string(kUser), std::move(text)}, nullptr);
     return ask(std::move(next), std::move(how));
+}
+
+Result<Stream> Session::resume(GenerateRequest how) {
+    interrupt();
+    if (!now_.knows_last_answer()) {
+        return fail(ErrorKind::usage,
+                    "there is no answer whose tokens are known to its end: ask for another one");
+    }
+    const Point point = now_.points.back();
+    return submit(now_, std::move(how), {point, point->end_tokens()}, Next::rest_of_answer);
+}
+
+// ---- what does not fit ----
+
+// An answer may be as long as it likes: a quarter of the context is kept free for it then, and for
+// the turns until messages are left out again, which costs a prompt anew.
+static uint32_t room_for_answer(uint32_t n_new, uint32_t context) {
+    return std::min(n_new, context / 4);
+}
+
+Result<Session::Prompt> Session::encode_what_fits(Timeline& timeline, const GenerateRequest& how) {
+    KVIK_TRY(Prompt prompt, encode(timeline));
+    const uint32_t context = engine_->used().context;
+    if (options_.overflow == Overflow::error || prompt.point->end_tokens() < context) return prompt;
+    const uint32_t n_room = room_for_answer(std::max(1u, how.max_new_tokens), context);
+    while (prompt.point->end_tokens() + n_room > context && timeline.leave_out_oldest()) {
+        KVIK_TRY(prompt, encode(timeline));
+    }
+    return prompt;  // of one exchange, if it is still too long: an error that names both numbers
 }
 
 }  // namespace kvik

@@ -1,102 +1,7 @@
-#include <gtest/gtest.h>
-
-#include <limits>
-
-#include "engine/rig/requests.h"
-#include "engine/rig/toy_tokenizer.h"
-#include "kvik/kvik.h"
-#include "testing/hash_model.h"
+#include "engine/rig/session_rig.h"
 
 namespace kvik {
 namespace {
-
-constexpr TokenId kStart = 0, kEnd = 1;
-constexpr const char* kTemplate =
-    "{% for m in messages %}<|s|>{{ m.role }}:{{ m.content }}<|e|>{% endfor %}"
-    "{% if add_generation_prompt %}<|s|>assistant:{% endif %}";
-
-// Letters, and pairs of letters: what was picked letter by letter is tokenised anew as pairs.
-std::vector<std::string> pieces() {
-    std::vector<std::string> all = {"<|s|>", "<|e|>", ":"};
-    for (char c = 'a'; c <= 'z'; ++c) all.emplace_back(1, c);
-    for (char c = 'a'; c <= 'z'; ++c) {
-        for (char d = 'a'; d <= 'z'; ++d) all.push_back({c, d});
-    }
-    return all;
-}
-
-class SessionTest : public ::testing::Test {
-  protected:
-    SessionTest() : engine_(open()), session_(*engine_) {}
-
-    static std::unique_ptr<Engine> open() {
-        ModelText text;
-        text.tokenizer =
-            std::make_unique<ToyTokenizer>(pieces(), std::vector<TokenId>{kStart, kEnd});
-        text.chat_template =
-            std::make_unique<ChatTemplate>(std::move(*ChatTemplate::compile(kTemplate)));
-        auto model = std::make_unique<HashModel>(
-            HashModelOptions{.vocab_size = static_cast<uint32_t>(pieces().size())});
-        EngineOptions options = options_of(model->spec().kv, 64, 16, 100);
-        options.context = 400;
-        return std::move(*Engine::over(std::move(model), std::move(text), options));
-    }
-    // Single letters only: no control token, no pair.
-    static GenerateRequest how(uint32_t n_new) {
-        GenerateRequest request = request_for({}, n_new);
-        for (TokenId id = 0; id < static_cast<TokenId>(pieces().size()); ++id) {
-            if (id < 3 || id >= 3 + 26) {
-                request.sampling.logit_bias.emplace_back(id,
-                                                         -std::numeric_limits<float>::infinity());
-            }
-        }
-        return request;
-    }
-    struct Said {
-        std::vector<TokenId> ids;
-        std::string text;
-        Summary summary;
-    };
-    static Said read(Stream& stream, size_t n_tokens = SIZE_MAX) {
-        Said said;
-        while (said.ids.size() < n_tokens) {
-            auto event = stream.next();
-            EXPECT_TRUE(event.has_value());
-            if (!event || !*event) {
-                said.summary = stream.summary();
-                said.text += stream.tail();
-                return said;
-            }
-            said.ids.push_back((*event)->id);
-            said.text += (*event)->text;
-        }
-        return said;
-    }
-    Said say(const std::string& text, const GenerateRequest& request) {
-        auto stream = session_.send(text, request);
-        EXPECT_TRUE(stream.has_value());
-        return read(*stream);
-    }
-
-    Said said(Result<Stream> stream) {
-        EXPECT_TRUE(stream.has_value()) << stream.error().message;
-        return read(*stream);
-    }
-    std::vector<std::string> contents() {
-        std::vector<std::string> all;
-        for (const ChatMessage& message : session_.messages()) all.push_back(message.content);
-        return all;
-    }
-
-    // From the end of an answer to the beginning of the next, the message being "again".
-    std::vector<TokenId> seam_to_again() {
-        return engine_->tokenizer()->encode("<|e|><|s|>user:again<|e|><|s|>assistant:",
-                                            Specials::recognised);
-    }
-
-    std::unique_ptr<Engine> engine_;
-    Session session_;
-};
 
 TEST_F(SessionTest, goes_on_from_the_ids_that_were_picked) {
     const Said first = say("hello", how(12));
@@ -160,22 +65,23 @@ TEST_F(SessionTest, a_message_without_an_answer_costs_the_ledger_nothing) {
     const Said first = say("hello", how(12));
     say("hello", how(0));
     say("again", how(1));
-    EXPECT_EQ(session_.stats().n_kept_tokens, first.summary.timings.prompt_n + 12);
+    EXPECT_EQ(session_.stats().n_kept_tokens, first.summary.timings.prompt_n + 12 + kTurnEnd);
 }
 
-TEST_F(SessionTest, tokenises_anew_after_an_answer_that_a_stop_string_cut) {
+TEST_F(SessionTest, goes_on_from_what_a_stop_string_left_of_an_answer) {
     const Said whole = say("hello", how(12));
-    session_.clear();
+    ASSERT_TRUE(session_.reset_topic().has_value());
     GenerateRequest request = how(12);
     request.stop = {whole.text.substr(5, 3)};
     const Said cut = say("hello", request);
     EXPECT_EQ(cut.text, whole.text.substr(0, whole.text.find(request.stop[0])));
     EXPECT_EQ(session_.messages()[1].content, cut.text);
+    const auto n_left = static_cast<uint32_t>(cut.text.size());  // each a token
+    EXPECT_EQ(session_.stats().n_tokens, cut.summary.timings.prompt_n + n_left);
     const Said next = say("again", how(1));
-    EXPECT_EQ(session_.stats().n_kept_tokens, 0u);
-    const auto ids =
-        engine_->encode_chat({{"user", "hello"}, {"assistant", cut.text}, {"user", "again"}});
-    EXPECT_EQ(next.summary.timings.prompt_n, ids->size());
+    EXPECT_EQ(session_.stats().n_kept_tokens, cut.summary.timings.prompt_n + n_left);
+    EXPECT_EQ(next.summary.timings.prompt_n,
+              cut.summary.timings.prompt_n + n_left + seam_to_again().size());
 }
 
 TEST_F(SessionTest, tokenises_anew_when_the_system_message_changes) {
@@ -194,10 +100,10 @@ TEST_F(SessionTest, tokenises_anew_when_the_system_message_changes) {
     EXPECT_EQ(session_.messages()[0].role, "user");
 }
 
-TEST_F(SessionTest, clear_keeps_the_system_message_alone) {
+TEST_F(SessionTest, another_topic_keeps_the_system_message_alone) {
     session_.set_system("be brief");
     say("hello", how(4));
-    session_.clear();
+    ASSERT_TRUE(session_.reset_topic().has_value());
     EXPECT_EQ(session_.messages().size(), 1u);
     EXPECT_EQ(session_.stats().n_tokens, 0u);
     EXPECT_EQ(say("hello", how(1)).summary.timings.prompt_n,
@@ -274,21 +180,10 @@ TEST_F(SessionTest, goes_back_to_the_exact_ids_of_any_earlier_message) {
     const uint32_t n_before = first.summary.timings.prompt_n + 12;
     EXPECT_EQ(session_.stats().n_tokens, n_before);
     const Said next = say("other", how(1));
-    EXPECT_EQ(session_.stats().n_kept_tokens, n_before);
+    EXPECT_EQ(session_.stats().n_kept_tokens, n_before + kTurnEnd);
     EXPECT_GE(next.summary.timings.cached_n, n_before);
     session_.rewind(9);
     EXPECT_EQ(session_.messages().size(), 4u);
-}
-
-TEST_F(SessionTest, keeps_the_exact_ids_before_an_answer_that_a_stop_string_cut) {
-    const Said first = say("hello", how(12));
-    const Said whole = say("again", how(12));
-    session_.rewind(2);
-    GenerateRequest request = how(12);
-    request.stop = {whole.text.substr(5, 3)};
-    say("again", request);
-    say("again", how(1));
-    EXPECT_EQ(session_.stats().n_kept_tokens, first.summary.timings.prompt_n + 12);
 }
 
 TEST_F(SessionTest, edits_a_message_and_leaves_what_followed) {
@@ -297,7 +192,7 @@ TEST_F(SessionTest, edits_a_message_and_leaves_what_followed) {
     say("again", how(4));
     const Said other = said(session_.edit(2, "other", how(4)));
     EXPECT_EQ(contents(), (std::vector<std::string>{"hello", first.text, "other", other.text}));
-    EXPECT_EQ(session_.stats().n_kept_tokens, first.summary.timings.prompt_n + 12);
+    EXPECT_EQ(session_.stats().n_kept_tokens, first.summary.timings.prompt_n + 12 + kTurnEnd);
 }
 
 TEST_F(SessionTest, edits_no_message_but_the_users) {
@@ -316,7 +211,7 @@ TEST_F(SessionTest, forks_go_their_own_ways_from_the_same_ids) {
     say("again", how(3));
     EXPECT_EQ(other.messages().size(), 2u);
     const Said there = said(other.send("other", how(3)));
-    EXPECT_EQ(other.stats().n_kept_tokens, first.summary.timings.prompt_n + 12);
+    EXPECT_EQ(other.stats().n_kept_tokens, first.summary.timings.prompt_n + 12 + kTurnEnd);
     EXPECT_GE(there.summary.timings.cached_n, first.summary.timings.prompt_n + 11);
     EXPECT_EQ(session_.messages()[2].content, "again");
     EXPECT_EQ(other.messages()[2].content, "other");

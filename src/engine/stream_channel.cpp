@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "engine/ledger/token_ledger.h"
 
 namespace kvik {
 
@@ -12,8 +13,10 @@ StreamChannel::StreamChannel() {
     events_.reserve(64);
 }
 
-void StreamChannel::keep_transcript() {
-    transcript_.emplace();
+void StreamChannel::keep_transcript(TokenLedger& ledger,
+                                    std::shared_ptr<const LedgerPoint> prompt) {
+    ledger_ = &ledger;
+    transcript_.emplace().point = std::move(prompt);
 }
 
 void StreamChannel::deliver(TokenEvent event) {
@@ -34,7 +37,11 @@ void StreamChannel::deliver(TokenEvent event) {
 void StreamChannel::end(Summary summary, std::string tail) {
     const std::lock_guard lock(mutex_);
     KVIK_CHECK(!ended_, "a stream ends once");
-    if (transcript_) transcript_->text += tail;
+    if (transcript_) {
+        transcript_->text += tail;
+        transcript_->point =
+            ledger_->add_answer(transcript_->point, transcript_->ids, transcript_->text);
+    }
     summary_ = std::move(summary);
     tail_ = std::move(tail);
     ended_ = true;

@@ -19,16 +19,20 @@
 
 namespace kvik {
 
-// All that was delivered, for a Session: the ids as they were picked and their text.
+class TokenLedger;
+
+// All that was delivered: the ids as they were picked and their text.
 struct Transcript {
     std::vector<TokenId> ids;
     std::string text;
+    std::shared_ptr<const LedgerPoint> point;  // where the ledger has them, after the end
 };
 
 class StreamChannel {
   public:
     StreamChannel();
-    void keep_transcript();  // before the request is submitted
+    // Before the request is submitted: what is said goes into the ledger, after its prompt.
+    void keep_transcript(TokenLedger& ledger, std::shared_ptr<const LedgerPoint> prompt);
 
     void deliver(TokenEvent event);
     void end(Summary summary, std::string tail);
@@ -51,6 +55,7 @@ class StreamChannel {
     std::vector<TokenEvent> events_;  // [n_read_, size) are waiting
     size_t n_read_ = 0;
     std::optional<Transcript> transcript_;
+    TokenLedger* ledger_ = nullptr;
     bool ended_ = false;
     std::optional<Error> error_;
     Summary summary_;

@@ -4,6 +4,9 @@
 
 #include <thread>
 
+#include "engine/ledger/token_ledger.h"
+#include "engine/rig/toy_tokenizer.h"
+
 namespace kvik {
 namespace {
 
@@ -57,8 +60,10 @@ TEST(StreamChannel, wakes_a_reader_who_waits) {
 }
 
 TEST(StreamChannel, keeps_a_transcript_of_what_was_said_read_or_not) {
+    const ToyTokenizer tokenizer({"", "a", "b"});
+    TokenLedger ledger(tokenizer, 1000);
     StreamChannel channel;
-    channel.keep_transcript();
+    channel.keep_transcript(ledger, nullptr);
     channel.deliver(event(1, "a"));
     channel.deliver(event(2, ""));
     channel.end({}, "b");
@@ -66,11 +71,14 @@ TEST(StreamChannel, keeps_a_transcript_of_what_was_said_read_or_not) {
     ASSERT_TRUE(transcript.has_value());
     EXPECT_EQ(transcript->ids, (std::vector<TokenId>{1, 2}));
     EXPECT_EQ(transcript->text, "ab");
+    EXPECT_EQ(ids_of(*transcript->point), transcript->ids);
 }
 
 TEST(StreamChannel, has_no_transcript_of_what_ended_with_an_error) {
+    const ToyTokenizer tokenizer({"", "a"});
+    TokenLedger ledger(tokenizer, 1000);
     StreamChannel channel;
-    channel.keep_transcript();
+    channel.keep_transcript(ledger, nullptr);
     channel.deliver(event(1, "a"));
     channel.end_with({});
     EXPECT_FALSE(channel.transcript().has_value());

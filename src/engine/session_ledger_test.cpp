@@ -1,0 +1,70 @@
+// What a client without a session sends: its whole conversation, as text.
+#include "engine/rig/session_rig.h"
+
+namespace kvik {
+namespace {
+
+class SessionLedgerTest : public SessionTest {
+  protected:
+    Said ask(const std::vector<ChatMessage>& messages, GenerateRequest request) {
+        request.prompt = *engine_->encode_chat(messages);
+        return said(engine_->submit(std::move(request)));
+    }
+};
+
+TEST_F(SessionLedgerTest, a_conversation_sent_back_as_text_finds_the_ids_that_were_picked) {
+    const Said first = ask({{"user", "hello"}}, how(12));
+    const uint32_t n_before = first.summary.timings.prompt_n + 12;
+    const std::vector<ChatMessage> messages = {
+        {"user", "hello"}, {"assistant", first.text}, {"user", "again"}};
+    ASSERT_NE(engine_->tokenizer()->encode(first.text, Specials::recognised), first.ids);
+    const auto prompt = *engine_->encode_chat(messages);
+    EXPECT_TRUE(std::equal(first.ids.begin(), first.ids.end(),
+                           prompt.begin() + first.summary.timings.prompt_n));
+    const Said second = ask(messages, how(3));
+    EXPECT_EQ(second.summary.timings.prompt_n, n_before + seam_to_again().size());
+    EXPECT_EQ(second.summary.timings.cached_n, n_before - 1) << "a miss would be computed again";
+}
+
+TEST_F(SessionLedgerTest, a_session_and_a_client_without_one_find_each_others_words) {
+    const Said first = say("hello", how(12));
+    const Said second =
+        ask({{"user", "hello"}, {"assistant", first.text}, {"user", "again"}}, how(9));
+    EXPECT_EQ(second.summary.timings.cached_n, first.summary.timings.prompt_n + 11);
+    session_.restore({{"user", "hello"},
+                      {"assistant", first.text},
+                      {"user", "again"},
+                      {"assistant", second.text}});
+    const Said third = say("again", how(1));
+    EXPECT_EQ(third.summary.timings.cached_n, second.summary.timings.prompt_n + 8);
+}
+
+TEST_F(SessionLedgerTest, uses_what_is_common_where_a_client_cut_an_answer_or_left_its_start_out) {
+    const Said first = ask({{"user", "hello"}}, how(12));
+    const uint32_t n_prompt = first.summary.timings.prompt_n;
+    const Said cut =
+        ask({{"user", "hello"}, {"assistant", first.text.substr(0, 7)}, {"user", "again"}}, how(1));
+    EXPECT_EQ(cut.summary.timings.cached_n, n_prompt + 7);
+    const auto stripped = *engine_->encode_chat(
+        {{"user", "hello"}, {"assistant", first.text.substr(5)}, {"user", "again"}});
+    EXPECT_EQ(engine_->tokenizer()->decode(stripped),
+              "<|s|>user:hello<|e|><|s|>assistant:" + first.text.substr(5) +
+                  "<|e|><|s|>user:again<|e|><|s|>assistant:");
+}
+
+TEST_F(SessionLedgerTest, remembers_nothing_where_it_may_not) {
+    for (const uint64_t n_bytes : {uint64_t{0}, uint64_t{1} << 20}) {
+        const auto engine = open(400, n_bytes);
+        GenerateRequest request = how(12);
+        request.prompt = *engine->encode_chat({{"user", "hello"}});
+        const auto first = said(engine->submit(request));
+        const auto next =
+            *engine->encode_chat({{"user", "hello"}, {"assistant", first.text}, {"user", "again"}});
+        const bool found = std::equal(first.ids.begin(), first.ids.end(),
+                                      next.begin() + first.summary.timings.prompt_n);
+        EXPECT_EQ(found, n_bytes > 0);
+    }
+}
+
+}  // namespace
+}  // namespace kvik
