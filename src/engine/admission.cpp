@@ -48,15 +48,19 @@ bool Stepper::fits(const Job& job, const PrefixHit& hit) {
     census_.begin();
     uint32_t n_running = 0;
     for (auto& other : jobs_) {
-        if (!other->is_admitted) continue;
-        ++n_running;
+        if (!other->is_admitted || other->has_ended()) continue;  // whose blocks are free soon
+        n_running += other->n_most_sequences();
         census_.add(other->sequence.table());
+        for (uint32_t i = 0; other->beams && i < other->beams->n_beams(); ++i)
+            census_.add(other->beams->sequence(i).table());
     }
     if (n_running == 0) return true;
+    if (n_running + job.n_most_sequences() > settings_.max_sequences) return false;
     census_.add(hit);
     const uint32_t block_tokens = cache_->block_tokens();
     const uint32_t n_all = job.sequence.n_tokens() / block_tokens + 1;
-    const uint32_t n_wanted = n_all - hit.n_tokens / block_tokens + n_running;
+    const uint32_t n_beams_want = job.beams ? job.beams->n_places_wanted(job.sequence) : 0;
+    const uint32_t n_wanted = n_all - hit.n_tokens / block_tokens + n_running + n_beams_want;
     return n_wanted <= cache_->n_blocks() - census_.n_blocks();
 }
 

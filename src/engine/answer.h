@@ -37,6 +37,7 @@ class Answer {
     std::optional<FinishReason> ended() const;
 
     uint32_t n_tokens() const { return n_tokens_; }
+    uint32_t max_tokens() const { return max_tokens_; }
     // Tokens up to the one that holds the last text byte before a stop string.
     uint32_t n_kept() const;
 

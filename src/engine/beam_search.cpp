@@ -16,7 +16,7 @@
 namespace kvik {
 
 BeamSearch::BeamSearch(const BeamSearchOptions& options) : options_(options), beams_(1) {
-    KVIK_CHECK(options.params.n_beams > 0 && options.max_tokens > 0, "a search has a beam to move");
+    KVIK_CHECK(options.params.n_beams > 0, "a search has a beam");
     if (options.wants_logits_hash) beams_[0].hash.emplace();
 }
 
@@ -145,6 +145,7 @@ void BeamSearch::advance(const Ends& ends) {
     rank_options();
     ++n_tokens_;
     moves_.clear();
+    ends_.clear();
     std::vector<Running> next;
     const uint32_t n_most = options_.params.n_beams;
     for (size_t rank = 0; rank < ranked_.size() && next.size() < n_most; ++rank) {
@@ -154,6 +155,7 @@ void BeamSearch::advance(const Ends& ends) {
             next.push_back(child_of(option));
             moves_.push_back(option.move);
         } else if (rank < n_most) {
+            ends_.push_back(option.move);
             const Running& parent = beams_[option.move.parent];
             const bool with_token = ending == Ending::with_token;
             const std::optional<Sha256>& hash = with_token ? parent.hash_after : parent.hash;

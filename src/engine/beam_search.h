@@ -28,7 +28,7 @@ namespace kvik {
 struct BeamSearchOptions {
     BeamParams params;
     uint32_t n_end_tokens = 0;
-    uint32_t max_tokens = 0;  // at least 1
+    uint32_t max_tokens = 0;
     bool wants_logits_hash = false;
 };
 
@@ -38,6 +38,7 @@ class BeamSearch {
     struct Move {
         uint32_t parent = 0;
         TokenId token = 0;
+        bool operator==(const Move&) const = default;
     };
     // Whether beam `parent` ends with this token, and whether the token is part of the answer.
     using Ends = std::function<Ending(const Move&)>;
@@ -55,6 +56,7 @@ class BeamSearch {
     void forget_rows();  // they will come again
     void advance(const Ends& ends);
     std::span<const Move> moves() const { return moves_; }
+    std::span<const Move> ends() const { return ends_; }  // that advance() has kept
 
     void stop(FinishReason reason);  // those that go on end as they are
     bool is_over() const { return beams_.empty(); }
@@ -104,7 +106,7 @@ class BeamSearch {
     BeamSearchOptions options_;
     uint32_t n_tokens_ = 0;  // picked by each beam
     std::vector<Running> beams_;
-    std::vector<Move> moves_;
+    std::vector<Move> moves_, ends_;
     std::vector<Option> ranked_;
     std::vector<float> maxima_;
     std::vector<Pick> picks_;

@@ -9,27 +9,28 @@ void Stepper::compute() {
     batch_.begin();
     notes_.begin();
     for (const PlannedRows& rows : plan_.rows) {
-        Job& job = *running_[rows.sequence];
-        KVIK_CHECK(job.sequence.reserve(rows.n_rows), "a plan fits the room it was made for");
-        batch_.add(job.sequence, rows);
-        notes_.add(job.request, rows.n_logits_rows);
+        const Runner& runner = running_[rows.sequence];
+        KVIK_CHECK(runner.sequence->reserve(rows.n_rows), "a plan fits the room it was made for");
+        batch_.add(*runner.sequence, rows);
+        notes_.add(runner.job->request, rows.n_logits_rows);
     }
     ++counts_.n_steps;
+    count_families();
     const Result<void> done = forward({0, batch_.n_logits_rows()});
     if (!done) forward_alone(plan_.rows);
 
     for (const PlannedRows& rows : plan_.rows) {
-        Job& job = *running_[rows.sequence];
-        if (job.error) continue;
-        job.sequence.commit(rows.n_rows);
+        const Runner& runner = running_[rows.sequence];
+        if (runner.job->error) continue;
+        runner.sequence->commit(rows.n_rows);
         counts_.n_rows += rows.n_rows;
     }
     uint32_t n_logits_rows = 0;
     for (const PlannedRows& rows : plan_.rows) {
-        Job& job = *running_[rows.sequence];
+        const Runner& runner = running_[rows.sequence];
         const LogitsRows logits = {n_logits_rows, rows.n_logits_rows};
         n_logits_rows += rows.n_logits_rows;
-        if (!job.error) take_logits(job, logits);
+        if (!runner.job->error) take_logits(runner, logits);
     }
 }
 
@@ -45,16 +46,27 @@ Result<void> Stepper::forward(LogitsRows to) {
 void Stepper::forward_alone(std::span<const PlannedRows> all) {
     uint32_t n_logits_rows = 0;
     for (const PlannedRows& rows : all) {
-        Job& job = *running_[rows.sequence];
+        const Runner& runner = running_[rows.sequence];
         batch_.begin();
-        batch_.add(job.sequence, rows);
+        batch_.add(*runner.sequence, rows);
         Result<void> done = forward({n_logits_rows, rows.n_logits_rows});
         n_logits_rows += rows.n_logits_rows;
-        if (!done) job.error = std::move(done).error();
+        if (!done) runner.job->error = std::move(done).error();
     }
 }
 
 // rows: of the last tokens that were committed.
+void Stepper::take_logits(const Runner& runner, LogitsRows rows) {
+    if (!runner.beam) return take_logits(*runner.job, rows);
+    const Sequence& sequence = *runner.sequence;
+    if (!sequence.has_caught_up()) return;
+    const uint32_t last = rows.first + rows.n - 1;
+    note_beams(*runner.job,
+               runner.job->beams->take_row(*runner.beam, {.logits = logits_rows(last, 1),
+                                                          .tiles = notes_.rows(last, 1)[0],
+                                                          .position = sequence.n_tokens()}));
+}
+
 void Stepper::take_logits(Job& job, LogitsRows rows) {
     const uint32_t n_prompt = job.sequence.n_prompt();
     const uint32_t n_computed = job.sequence.n_computed();
@@ -80,6 +92,7 @@ void Stepper::pick(Job& job, std::span<const float> row, const LogitTiles& tiles
     if (!job.first_pick_ms) job.first_pick_ms = now_ms;
     job.end = job.answer.ended();
     if (job.end) return;
+    if (job.beams) return begin_beams(job, {row, tiles, job.sequence.n_tokens()});
     const Result<TokenId> picked = sample(job.request.sampling,
                                           {.logits = row,
                                            .history = job.sequence.tokens(),

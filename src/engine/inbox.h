@@ -16,6 +16,7 @@
 #include <mutex>
 #include <vector>
 
+#include "engine/kv_family.h"
 #include "engine/stream_channel.h"
 #include "kvik/kvik.h"
 
@@ -25,6 +26,7 @@ struct Submission {
     GenerateRequest request;
     std::shared_ptr<StreamChannel> channel;
     double submitted_ms = 0;
+    std::shared_ptr<KvFamily> family = nullptr;  // it is one of several samples
 };
 
 class Stepper;

@@ -11,6 +11,8 @@
 #include "base/digest.h"
 #include "cache/namespace_key.h"
 #include "engine/answer.h"
+#include "engine/beam_job.h"
+#include "engine/kv_family.h"
 #include "engine/stream_channel.h"
 #include "kvik/kvik.h"
 #include "sched/sequence.h"
@@ -28,6 +30,8 @@ struct Job {
     CachePolicy cache = CachePolicy::reuse;
     NamespaceKey ns;  // where it finds and publishes KV
     std::optional<Sha256> hash;
+    std::unique_ptr<BeamJob> beams;    // null: it samples
+    std::shared_ptr<KvFamily> family;  // null: it has none
 
     bool is_admitted = false;         // it takes part in steps
     uint32_t n_prompt_logits = 0;     // rows its callback has seen
@@ -50,6 +54,11 @@ struct Job {
                    : WantLogits::of_last_token;
     }
     bool has_ended() const { return end || error; }
+
+    // Sequences that it may have in a step.
+    uint32_t n_most_sequences() const { return beams ? beams->n_most() : 1; }
+    // Whether the beams are what is computed.
+    bool is_spread() const { return beams && beams->has_begun() && sequence.has_caught_up(); }
 };
 
 }  // namespace kvik

@@ -11,9 +11,7 @@ void Stepper::plan() {
         running_.clear();
         views_.clear();
         for (auto& job : jobs_) {
-            if (!job->is_admitted) continue;
-            running_.push_back(job.get());
-            views_.push_back(job->sequence.view(job->want_logits()));
+            if (job->is_admitted) line_up(*job);
         }
         plan_step(views_,
                   {.n_rows = settings_.ubatch,
@@ -28,9 +26,25 @@ void Stepper::plan() {
         if (!plan_.starved) break;
         if (cache_->let_go_shared() > 0) continue;
         if (!plan_.preempt) break;
-        preempt(*running_[*plan_.preempt]);
+        Job& youngest = *running_[*plan_.preempt].job;
+        if (&youngest == running_[*plan_.starved].job) break;  // its other beams go first
+        preempt(youngest);
     }
     KVIK_CHECK(!plan_.rows.empty(), "while a request waits or runs, a step moves the oldest one");
+}
+
+void Stepper::line_up(Job& job) {
+    if (!job.is_spread()) {
+        running_.push_back({&job, &job.sequence, std::nullopt});
+        views_.push_back(job.sequence.view(job.want_logits()));
+        return;
+    }
+    job.beams->restore(job.sequence);
+    for (uint32_t i = 0; i < job.beams->n_beams(); ++i) {
+        if (job.beams->sequence(i).n_computed() == 0) continue;
+        running_.push_back({&job, &job.beams->sequence(i), i});
+        views_.push_back(job.beams->view(job.sequence, i));
+    }
 }
 
 // What it has computed stays in the tree for as long as there is room: it may find some of it
@@ -40,6 +54,7 @@ void Stepper::preempt(Job& job) {
     if (job.cache == CachePolicy::reuse)
         cache_->publish(job.ns, job.sequence, job.sequence.n_computed());
     job.sequence.give_up();
+    if (job.beams) job.beams->give_up();
     job.is_admitted = false;
 }
 

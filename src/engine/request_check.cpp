@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "engine/beam_check.h"
+
 namespace kvik {
 
 static constexpr size_t kMostStops = 16;
@@ -69,7 +71,8 @@ Result<void> check_request(const GenerateRequest& request, const Settings& setti
     KVIK_TRY_VOID(check_prompt(request, model.vocab_size));
     KVIK_TRY_VOID(validate(request.sampling, model.vocab_size));
     KVIK_TRY_VOID(check_stops(request, tokenizer));
-    return check_length(request, settings);
+    KVIK_TRY_VOID(check_length(request, settings));
+    return check_beams(request, settings);
 }
 
 }  // namespace kvik

@@ -105,7 +105,9 @@ std::unique_ptr<Job> Stepper::make_job(Submission submission) {
     auto job = std::make_unique<Job>(std::move(sequence), std::move(answer));
     job->cache = settings_.cache == CachePolicy::off ? CachePolicy::off : request.cache;
     job->ns = namespace_within(cache_->ns(), {.adapter = {}, .salt = request.cache_salt});
-    if (request.want_logits_hash) job->hash.emplace();
+    if (request.beams) give_beams(*job, request);
+    if (request.want_logits_hash && !request.beams) job->hash.emplace();
+    job->family = request.beams ? std::make_shared<KvFamily>() : std::move(submission.family);
     job->submitted_ms = submission.submitted_ms;
     job->channel = std::move(submission.channel);
     job->request = std::move(request);
@@ -122,6 +124,10 @@ static Summary summary_of(const Job& job, double now_ms) {
     Summary summary;
     summary.reason = *job.end;
     summary.kv_blocks = job.sequence.table().n_blocks();
+    if (job.family) {
+        summary.kv_blocks_shared = job.family->n_shared;
+        summary.kv_blocks_copied = job.family->n_copied;
+    }
     const double started_ms = job.started_ms.value_or(now_ms);
     const double picked_ms = job.first_pick_ms.value_or(now_ms);
     summary.timings = {.prompt_n = job.sequence.n_prompt(),
@@ -136,11 +142,20 @@ static Summary summary_of(const Job& job, double now_ms) {
 
 // Only tokens that stay are published: none after a stop string, no end token (it has no KV yet).
 void Stepper::release(Job& job) {
+    if (job.beams) release_beams(job);
     if (job.cache == CachePolicy::reuse && !job.error) {
         const uint32_t n_kept = job.sequence.n_prompt() + job.answer.n_kept();
         cache_->publish(job.ns, job.sequence, std::min(n_kept, job.sequence.n_computed()));
     }
     job.sequence.give_up();
+}
+
+void Stepper::summarise(Job& job) {
+    std::vector<Beam> beams;
+    if (job.beams) beams = tell_beams(job);
+    job.summary = summary_of(job, parts_.now_ms());
+    if (!beams.empty()) job.summary.logits_sha256 = beams.front().logits_sha256;
+    job.summary.beams = std::move(beams);
 }
 
 // Who sees the end of a stream sees the cache as it is after it.
@@ -149,7 +164,7 @@ void Stepper::sweep() {
     if (std::none_of(jobs_.begin(), jobs_.end(), ended)) return;
     for (auto& job : jobs_) {
         if (!ended(job)) continue;
-        if (!job->error) job->summary = summary_of(*job, parts_.now_ms());
+        if (!job->error) summarise(*job);
         release(*job);
     }
     note_stats();
@@ -187,9 +202,13 @@ void Stepper::check_invariants() const {
     uint64_t n_held = 0;
     for (const auto& job : jobs_) {
         job->sequence.check_invariants();
-        n_held += job->sequence.table().n_blocks();
-        KVIK_CHECK(job->is_admitted || job->sequence.table().n_blocks() == 0,
-                   "a job that is not admitted holds no block");
+        uint64_t n_of_job = job->sequence.table().n_blocks();
+        for (uint32_t i = 0; job->beams && i < job->beams->n_beams(); ++i) {
+            job->beams->sequence(i).check_invariants();
+            n_of_job += job->beams->sequence(i).table().n_blocks();
+        }
+        n_held += n_of_job;
+        KVIK_CHECK(job->is_admitted || n_of_job == 0, "a job that is not admitted holds no block");
     }
     cache_->check_invariants(n_held);
 }

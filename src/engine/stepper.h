@@ -65,6 +65,13 @@ class Stepper {
     void check_invariants() const;
 
   private:
+    // What takes part in a step: the sequence of a job, or one of its beams.
+    struct Runner {
+        Job* job;
+        Sequence* sequence;
+        std::optional<uint32_t> beam;
+    };
+
     Stepper(StepperParts parts, const Settings& settings, std::unique_ptr<KvCache> cache,
             std::unique_ptr<Scratch> scratch);
 
@@ -74,6 +81,7 @@ class Stepper {
     std::unique_ptr<Job> make_job(Submission submission);
     void end_cancelled();
     void sweep();
+    void summarise(Job& job);
     void release(Job& job);
     void note_stats();
     // admission.cpp
@@ -83,6 +91,7 @@ class Stepper {
     bool fits(const Job& job, const PrefixHit& hit);
     // plan_step.cpp
     void plan();
+    void line_up(Job& job);
     void preempt(Job& job);
     // compute.cpp
     void compute();
@@ -91,8 +100,16 @@ class Stepper {
         uint32_t first, n;
     };
     Result<void> forward(LogitsRows to);
+    void take_logits(const Runner& runner, LogitsRows rows);
     void take_logits(Job& job, LogitsRows rows);
     void pick(Job& job, std::span<const float> row, const LogitTiles& tiles);
+    // step_beams.cpp
+    void give_beams(Job& job, GenerateRequest& request);
+    void begin_beams(Job& job, const BeamJob::Row& row);
+    void note_beams(Job& job, const Result<void>& taken);
+    std::vector<Beam> tell_beams(Job& job);
+    void release_beams(Job& job);
+    void count_families();
 
     std::span<float> logits_rows(uint64_t first, uint64_t n) {
         return {logits_.get() + first * vocab_size_, n * vocab_size_};
@@ -107,7 +124,7 @@ class Stepper {
 
     std::vector<Submission> taken_, gone_;
     std::vector<Task> tasks_;
-    std::vector<Job*> running_;  // what views_ and plan_ speak of
+    std::vector<Runner> running_;  // what views_ and plan_ speak of
     std::vector<SequenceView> views_;
     StepPlan plan_;
     std::optional<StepCosts> costs_;

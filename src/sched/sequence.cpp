@@ -43,6 +43,12 @@ void Sequence::give_up() {
     table_.truncate(0);
 }
 
+Sequence Sequence::fork() const {
+    Sequence twin(table_.fork(), {prompt().begin(), prompt().end()}, max_tokens_);
+    twin.tokens_.insert(twin.tokens_.end(), tokens_.begin() + n_prompt_, tokens_.end());
+    return twin;
+}
+
 SequenceView Sequence::view(WantLogits want_logits) const {
     return {.n_tokens = n_tokens(),
             .n_computed = n_computed(),

@@ -5,7 +5,7 @@
 // Use     reserve(n); compute next(n); commit(n). push() makes a picked token known. give_up() lets
 //         go of all KV and keeps the tokens.
 // Owner   its tokens and its BlockTable.
-// Cost    after the constructor nothing allocates.
+// Cost    after the constructor nothing allocates but fork.
 // Invariant n_prompt <= n_tokens <= max_tokens; n_computed <= n_tokens.
 #pragma once
 
@@ -40,6 +40,7 @@ class Sequence {
     void commit(uint32_t n_rows);
     void truncate(uint32_t n_tokens);  // forgets the tokens past the first n and their KV
     void give_up();                    // all blocks
+    Sequence fork() const;             // the same tokens and, shared, the same KV
 
     BlockTable& table() { return table_; }
     const BlockTable& table() const { return table_; }
