@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/check.h"
 
@@ -42,8 +43,8 @@ EvictionRank eviction_rank(EvictionPolicy policy, const LeafFacts& leaf) {
             rank.value = static_cast<double>(leaf.n_uses);
             return rank;
         case EvictionPolicy::cost:
-            rank.value = leaf.clock + static_cast<double>(leaf.n_uses) * leaf.recompute_ms /
-                                          std::max(leaf.n_blocks, 1u);
+            rank.value = leaf.clock + std::sqrt(static_cast<double>(leaf.n_uses)) *
+                                          leaf.recompute_ms / std::max(leaf.n_blocks, 1u);
             return rank;
     }
     KVIK_CHECK(false, "every policy has a rank");

@@ -2,8 +2,9 @@
 // through it is used; the lowest goes. Time is the tree's own counter of uses, so that the same
 // requests evict the same blocks.
 //
-// cost    GreedyDual-Size-Frequency: uses x time to recompute / blocks, above a clock that rises to
-//         the rank of what went last, so that old merits age.
+// cost    GreedyDual-Size-Frequency: root of uses x time to recompute / blocks, above a clock that
+//         rises to the rank of what went last, so that old merits age. Of uses the root: the prefix
+//         of a conversation that is over has been used at every turn, and would outstay its time.
 // Source  L. Cherkasova, "Improving WWW Proxies Performance with Greedy-Dual-Size-Frequency Caching
 //         Policy", HP Labs 1998.
 // Adding a policy is an enumerator, its name and a case in eviction_rank.

@@ -33,11 +33,11 @@ TEST(Eviction, lfu_lets_the_least_often_used_go_and_of_equals_the_least_recent) 
 }
 
 TEST(Eviction, cost_weighs_uses_and_time_against_blocks) {
-    const LeafFacts base{.last_use = 1, .n_uses = 2, .recompute_ms = 10, .n_blocks = 2};
+    const LeafFacts base{.last_use = 1, .n_uses = 4, .recompute_ms = 10, .n_blocks = 2};
     const EvictionRank rank = eviction_rank(EvictionPolicy::cost, base);
     EXPECT_EQ(rank.value, 10.0);
     LeafFacts other = base;
-    other.n_uses = 3;
+    other.n_uses = 5;
     EXPECT_GT(eviction_rank(EvictionPolicy::cost, other), rank);
     other = base;
     other.recompute_ms = 5;

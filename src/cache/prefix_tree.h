@@ -269,7 +269,7 @@ class PrefixTree {
     void extend(uint32_t node, std::span<const TokenId> tokens, Offer offer, InsertReport& report);
     uint32_t add_awake(uint32_t parent, std::span<const TokenId> tokens, Offer offer,
                        InsertReport& report);
-    void offer_windows(uint32_t node, Offer offer, uint32_t rows, InsertReport& report);
+    void offer_windows(uint32_t node, Offer offer, InsertReport& report);
 
     // resume points
     void add_resume_point(uint32_t node, uint32_t rows);

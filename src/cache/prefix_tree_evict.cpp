@@ -99,22 +99,32 @@ uint32_t PrefixTree::remove_leaves(uint32_t n_most, Owners owners) {
 
 // ---- forgetting ----
 
-// The nodes that forget concerns, the last first.
+// The nodes that forget concerns, the last first: wholly matched, and so are all their children.
 std::vector<uint32_t> PrefixTree::path_end(const NamespaceKey& ns, std::span<const TokenId> tokens,
                                            uint32_t from) const {
     std::vector<uint32_t> doomed;
     const Path awake = walk_awake(ns, tokens);
-    if (awake.root == kNone) return doomed;
-    const auto is_whole = [this](const Path& path) {
-        return path.n_tokens == nodes_[path.end()].begin + nodes_[path.end()].tokens.size();
-    };
-    Path path = walk_on_asleep(awake, tokens);
-    if (path.n_tokens < awake.n_tokens || (!is_whole(path) && is_whole(awake))) path = awake;
-    uint32_t node = is_whole(path) ? path.end() : nodes_[path.end()].parent;
-    while (!nodes_[node].ns && nodes_[node].begin >= from && nodes_[node].n_pins == 0 &&
-           nodes_[node].awake.size() + nodes_[node].asleep.size() == (doomed.empty() ? 0u : 1u)) {
-        doomed.push_back(node);
-        node = nodes_[node].parent;
+    const Path path = walk_on_asleep(awake, tokens);
+    size_t n_below = 0;  // doomed at the place after
+    for (size_t place = std::max(awake.nodes.size(), path.nodes.size()); place-- > 0;) {
+        size_t n_here = 0;
+        const auto consider = [&](uint32_t at, size_t n_children_doomed) {
+            const Node& node = nodes_[at];
+            const auto rest = tokens.subspan(std::min<size_t>(node.begin, tokens.size()));
+            if (node.begin < from || node.n_pins > 0 || rest.size() < node.tokens.size() ||
+                node.awake.size() + node.asleep.size() != n_children_doomed ||
+                !std::equal(node.tokens.begin(), node.tokens.end(), rest.begin()))
+                return;
+            doomed.push_back(at);
+            ++n_here;
+        };
+        if (place < path.nodes.size()) consider(path.nodes[place], n_below);
+        // A tail that is awake beside what goes on asleep.
+        const bool is_other =
+            place < awake.nodes.size() &&
+            (place >= path.nodes.size() || awake.nodes[place] != path.nodes[place]);
+        if (is_other) consider(awake.nodes[place], 0);
+        n_below = n_here;
     }
     return doomed;
 }

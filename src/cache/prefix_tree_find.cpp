@@ -144,14 +144,15 @@ void PrefixTree::use(const PrefixHit& hit) {
 
 void PrefixTree::touch_path(uint32_t node, Touch touch) {
     ++tick_;
-    leave_order(node);
     leave_sleepers(node);
     for (uint32_t at = node; at != kNone; at = nodes_[at].parent) {
+        const bool is_leaf = nodes_[at].awake.empty();
+        if (is_leaf) leave_order(at);
         nodes_[at].last_use = tick_;
         nodes_[at].n_uses += touch == Touch::hit;
         nodes_[at].rank = rank_of(nodes_[at]);
+        if (is_leaf) enter_order(at);
     }
-    enter_order(node);
     enter_sleepers(node);
 }
 

@@ -43,7 +43,7 @@ uint32_t PrefixTree::put(uint32_t parent, std::span<const TokenId> tokens, Offer
             report.n_duplicates += n_tokens == options_.block_tokens && offer[g] &&
                                    block(child, g).n_rows == n_tokens &&
                                    block(child, g).ref->id() != offer[g]->id();
-        offer_windows(child, offer, n_tokens, report);
+        if (n_tokens == nodes_[child].tokens.size()) offer_windows(child, offer, report);
         return child;
     }
     if (child != kNone && nearest.n_tokens == nodes_[child].tokens.size()) {
@@ -68,6 +68,7 @@ void PrefixTree::extend(uint32_t node, std::span<const TokenId> tokens, Offer of
         absorb(node, sleeper.child);
         free_node(sleeper.child);
     }
+    clear_blocks(node, n_full_);  // a window's shorter fill may go on elsewhere
     for (uint32_t g = 0; g < n_groups(); ++g) {
         if (!offer[g]) continue;
         set_block(node, g, *offer[g], static_cast<uint32_t>(tokens.size()));
@@ -99,10 +100,13 @@ uint32_t PrefixTree::add_awake(uint32_t parent, std::span<const TokenId> tokens,
     return node;
 }
 
-void PrefixTree::offer_windows(uint32_t node, Offer offer, uint32_t rows, InsertReport& report) {
+// Only from a place that ends where the node does: the block of one that goes on will belong to
+// another node.
+void PrefixTree::offer_windows(uint32_t node, Offer offer, InsertReport& report) {
+    const auto n_tokens = static_cast<uint32_t>(nodes_[node].tokens.size());
     for (uint32_t g = n_full_; g < n_groups(); ++g) {
-        if (!offer[g] || block(node, g).n_rows >= rows) continue;
-        set_block(node, g, *offer[g], rows);
+        if (!offer[g] || block(node, g).n_rows >= n_tokens) continue;
+        set_block(node, g, *offer[g], n_tokens);
         ++report.n_new;
     }
 }

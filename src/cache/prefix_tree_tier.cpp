@@ -9,14 +9,14 @@ namespace kvik {
 // ---- waking ----
 
 // Either along the path that is awake, whose groups with a window may have gaps that records fill,
-// or from its whole places on among those asleep.
+// or from its whole places on among those asleep, if that leads further than it does.
 WakePlan PrefixTree::plan_wake(const NamespaceKey& ns, std::span<const TokenId> tokens) const {
     WakePlan plan;
     Path path = walk_awake(ns, tokens);
     const uint32_t usable_now = usable_tokens(path, State::in_ram);
     plan.n_tokens = usable_tokens(path, State::with_tier);
     Path on_tier = walk_on_asleep(path, tokens);
-    if (const uint32_t n = usable_tokens(on_tier, State::with_tier); n > plan.n_tokens) {
+    if (const uint32_t n = usable_tokens(on_tier, State::with_tier); n > path.n_tokens) {
         path = std::move(on_tier);
         plan.n_tokens = n;
     }

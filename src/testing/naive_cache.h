@@ -1,14 +1,12 @@
-// NaiveCache: the naive twins of BlockPool, BlockTable and PrefixTree, for random-operations tests.
+// NaiveCache: the naive twins of BlockPool and BlockTable, for random-operations tests.
 //
 // A block is a shared_ptr to the tokens whose KV it would hold, so sharing, copying on write and
-// freeing are the language's. The tree is a flat list of whole paths, searched from end to end.
-// Cost      everything is linear in all there is, or worse.
+// freeing are the language's.
 // Invariant the same calls give the same answers as the real ones, block for block.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,97 +21,71 @@ struct NaiveBlock {
 };
 using NaiveRef = std::shared_ptr<NaiveBlock>;
 
+// [n_tokens] that `prefix` and `tokens` begin with alike, and whether one begins the other.
+size_t n_common(const NaiveTokens& a, const NaiveTokens& b);
+bool begins(const NaiveTokens& prefix, const NaiveTokens& tokens);
+NaiveTokens first_tokens(const NaiveTokens& tokens, size_t n);
+
+struct NaiveShape {
+    uint32_t block_tokens = 16;
+    std::vector<uint32_t> windows = {0};  // [n_groups] 0: full; those come first
+
+    uint32_t n_groups() const { return static_cast<uint32_t>(windows.size()); }
+    // The first place of a group that the token after n_tokens needs.
+    uint32_t first_place(uint32_t group, uint32_t n_tokens) const;
+};
+
 class NaivePool {
   public:
-    NaivePool(uint32_t n_blocks, uint32_t block_tokens)
-        : n_blocks_(n_blocks), block_tokens_(block_tokens) {}
+    NaivePool(uint32_t n_blocks, NaiveShape shape)
+        : n_blocks_(n_blocks), shape_(std::move(shape)) {}
     NaiveRef take();  // null: every block is owned
     uint32_t n_used() const { return *n_used_; }
     uint32_t n_free() const { return n_blocks_ - *n_used_; }
-    uint32_t block_tokens() const { return block_tokens_; }
+    const NaiveShape& shape() const { return shape_; }
 
   private:
-    uint32_t n_blocks_, block_tokens_;
+    uint32_t n_blocks_;
+    NaiveShape shape_;
     std::shared_ptr<uint32_t> n_used_ = std::make_shared<uint32_t>(0);
 };
 
-struct NaiveHit {
+struct NaiveGroup {
+    uint32_t first = 0;  // the place of blocks[0]
     std::vector<NaiveRef> blocks;
-    uint32_t n_tokens = 0;
-    uint64_t entry = 0;  // the deepest entry matched
+};
+
+struct NaiveHit {
+    std::vector<NaiveGroup> groups;
+    uint32_t n_tokens = 0, n_resident = 0, n_known = 0;
+    uint64_t entry = 0;  // the deepest entry of the usable part
     bool has_logits = false;
 };
 
 class NaiveTable {
   public:
-    explicit NaiveTable(NaivePool& pool) : pool_(&pool) {}
+    explicit NaiveTable(NaivePool& pool) : pool_(&pool), groups_(pool.shape().n_groups()) {}
 
     [[nodiscard]] bool reserve(uint32_t n_tokens);
     void append(std::span<const TokenId> tokens);
+    bool can_truncate(uint32_t n_tokens) const;
     void truncate(uint32_t n_tokens);
     NaiveTable fork() const;
     void adopt(const NaiveHit& hit);
     void remap(const NaiveHit& hit);
 
     uint32_t n_tokens() const { return n_tokens_; }
+    uint32_t n_blocks() const;
     NaiveTokens tokens() const;  // read from the blocks
-    const std::vector<NaiveRef>& blocks() const { return blocks_; }
+    const std::vector<NaiveGroup>& groups() const { return groups_; }
 
   private:
+    uint32_t places_for(uint32_t n_tokens) const;
+    void let_go_behind_windows();
+
     NaivePool* pool_;
-    uint32_t n_tokens_ = 0;
-    std::vector<NaiveRef> blocks_;
-};
-
-struct NaiveInsert {
-    uint32_t n_new = 0, n_duplicates = 0;
-};
-
-class NaiveTree {
-  public:
-    NaiveTree(uint32_t block_tokens, uint32_t most_logits)
-        : block_tokens_(block_tokens), most_logits_(most_logits) {}
-
-    NaiveHit find(uint32_t ns, const NaiveTokens& tokens) const;
-    void use(const NaiveHit& hit, uint32_t ns, const NaiveTokens& tokens);
-    NaiveInsert insert(uint32_t ns, const NaiveTokens& tokens, const std::vector<NaiveRef>& blocks);
-    bool store_logits(uint32_t ns, const NaiveTokens& tokens);
-    bool pin(const NaiveHit& hit);  // false: its entry is gone
-    void unpin(uint64_t entry);
-    uint32_t evict(uint32_t n_blocks);
-    uint32_t let_go_shared(uint32_t n_leaves);
-
-    uint32_t n_blocks() const { return static_cast<uint32_t>(entries_.size()); }
-    uint32_t n_logits() const { return static_cast<uint32_t>(logits_.size()); }
-
-  private:
-    struct Entry {  // one block: the tokens from the start of the sequence to the block's last
-        uint64_t id = 0;
-        uint32_t ns = 0;
-        NaiveTokens path;
-        NaiveRef block;
-        uint64_t last_use = 0;
-        uint32_t n_pins = 0;
-    };
-    struct Logits {
-        uint32_t ns = 0;
-        NaiveTokens path;
-        auto operator<=>(const Logits&) const = default;
-    };
-    enum class Owners : uint8_t { tree_alone, others_too };
-
-    size_t block_of(size_t n_tokens) const { return (n_tokens - 1) / block_tokens_; }
-    const Entry* best_entry(uint32_t ns, const NaiveTokens& tokens, size_t i_block) const;
-    Entry* by_id(uint64_t id);
-    void touch(const Entry& end);
-    bool is_leaf(const Entry& entry) const;
-    void forget_uncovered_logits();
-    uint32_t remove_leaves(uint32_t n_leaves, Owners owners);
-
-    uint32_t block_tokens_, most_logits_;
-    uint64_t tick_ = 0, next_id_ = 1;
-    std::vector<Entry> entries_;
-    std::vector<Logits> logits_;  // the least recently used first
+    uint32_t n_tokens_ = 0, n_places_ = 0;
+    std::vector<NaiveGroup> groups_;
 };
 
 }  // namespace kvik

@@ -2,14 +2,22 @@
 // same answers, the same accounts, and KV that gives the logits of a cold computation.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <map>
 #include <ostream>
+#include <string_view>
 
 #include "base/thread_pool.h"
 #include "cache/block_table.h"
 #include "cache/prefix_tree.h"
 #include "testing/hash_model.h"
 #include "testing/naive_cache.h"
+#include "testing/naive_tree.h"
+#include "testing/stamped_kv.h"
 #include "testing/trace.h"
 
 namespace kvik {
@@ -19,20 +27,30 @@ struct RigParams {
     uint32_t n_blocks;
     KvType type;
     uint64_t seed;
+    uint32_t n_sleeping = 0;
+    EvictionPolicy policy = EvictionPolicy::lru;
+    std::vector<uint32_t> windows = {0};  // [n_groups]
+    uint32_t most_places = 5;             // of a sequence
 };
 
 static void PrintTo(const RigParams& p, std::ostream* out) {
-    *out << "block_tokens " << p.block_tokens << ", blocks " << p.n_blocks << ", seed " << p.seed;
+    *out << "block_tokens " << p.block_tokens << ", blocks " << p.n_blocks << ", "
+         << eviction_name(p.policy) << ", groups " << p.windows.size() << ", seed " << p.seed;
 }
 
-static constexpr uint32_t kMostSequences = 6, kMostHeld = 3, kMostSeen = 24, kMostLogits = 4;
-static constexpr HashModelOptions kModel{};
-static constexpr uint64_t kLogitsBytes = kMostLogits * (kModel.vocab_size * sizeof(float) + 160);
+static constexpr uint32_t kMostSequences = 6, kMostHeld = 3, kMostSeen = 24, kMostLogits = 4,
+                          kMostRecords = 60;
+static const HashModelOptions kModel{};
+static const uint64_t kLogitsBytes = kMostLogits * (kModel.vocab_size * sizeof(float) + 160);
 
+// A layer a group, if there are several.
 static KvSpec spec_of(const HashModel& model, const RigParams& params) {
     KvSpec spec = model.spec().kv;
     spec.block_tokens = params.block_tokens;
     spec.type = params.type;
+    if (params.windows.size() == 1) return spec;
+    spec.n_layers = static_cast<uint32_t>(params.windows.size());
+    spec.groups = KvGroups::of(params.windows);
     return spec;
 }
 
@@ -44,14 +62,27 @@ static NaiveTokens first_of(const NaiveTokens& tokens, size_t n) {
 class Twins {
   public:
     explicit Twins(const RigParams& params)
-        : block_(params.block_tokens),
+        : params_(params),
+          block_(params.block_tokens),
           scratch_(*model_.make_scratch({}, threads_)),
+          spec_(spec_of(model_, params)),
           pool_(params.n_blocks),
-          storage_(*KvStorage::open(spec_of(model_, params), params.n_blocks)),
-          tree_(
-              {.block_tokens = block_, .n_blocks = params.n_blocks, .logits_bytes = kLogitsBytes}),
-          naive_pool_(params.n_blocks, block_),
-          naive_tree_(block_, kMostLogits) {}
+          storage_(*KvStorage::open(spec_, params.n_blocks)),
+          tree_({.block_tokens = block_,
+                 .n_blocks = params.n_blocks,
+                 .groups = spec_.groups,
+                 .logits_bytes = kLogitsBytes,
+                 .policy = params.policy,
+                 .n_sleeping = params.n_sleeping,
+                 .resume_every = 3 * block_}),
+          shape_{block_, params.windows},
+          naive_pool_(params.n_blocks, shape_),
+          naive_tree_({.shape = shape_,
+                       .n_blocks = params.n_blocks,
+                       .most_logits = kMostLogits,
+                       .n_sleeping = params.n_sleeping,
+                       .resume_every = 3 * block_,
+                       .policy = params.policy}) {}
 
     void play(const Op& op) {
         play_on_tree(op);
@@ -68,11 +99,14 @@ class Twins {
         for (const Sequence& s : sequences_) {
             s.table.check_invariants();
             n_handles += s.table.n_blocks();
+            EXPECT_EQ(s.table.n_blocks(), s.twin.n_blocks());
         }
-        for (const HeldHit& held : hits_) n_handles += held.hit.groups[0].blocks.size();
+        for (const HeldHit& held : hits_)
+            for (const GroupRefs& group : held.hit.groups) n_handles += group.blocks.size();
         EXPECT_EQ(pool_.n_handles(), n_handles);
         EXPECT_EQ(pool_.n_used(), naive_pool_.n_used());
         EXPECT_EQ(tree_.stats().cached_blocks, naive_tree_.n_blocks());
+        EXPECT_EQ(tree_.stats().n_sleeping, naive_tree_.n_sleeping());
     }
 
     // One sequence, one held hit and one path of the tree, in turn.
@@ -81,22 +115,24 @@ class Twins {
             const Sequence& s = sequences_[turn % sequences_.size()];
             EXPECT_EQ(s.table.n_tokens(), s.twin.n_tokens());
             EXPECT_EQ(s.twin.tokens(), computed(s)) << "the twin itself";
-            expect_cold(s.table.ids(), computed(s));
+            expect_cold(s.table, computed(s));
         }
         if (!hits_.empty()) {
             const HeldHit& held = hits_[turn % hits_.size()];
-            expect_cold(ids_of(held.hit), first_of(held.tokens, held.hit.n_tokens));
+            expect_cold(held.hit, first_of(held.tokens, held.hit.n_tokens));
         }
         if (!seen_.empty()) {
             const NaiveTokens& tokens = seen_[turn % seen_.size()];
             const auto ns = static_cast<uint32_t>(turn / 2 % 2);
             const PrefixHit hit = find(ns, tokens).first;
-            expect_cold(ids_of(hit), first_of(tokens, hit.n_tokens));
+            expect_cold(hit, first_of(tokens, hit.n_tokens));
+            expect_same_report(ns, tokens);
         }
     }
 
     uint64_t n_refused() const { return n_refused_; }
     uint64_t n_whole_hits() const { return n_whole_hits_; }
+    uint64_t n_woken() const { return n_woken_; }
     PrefixStats stats() const { return tree_.stats(); }
 
   private:
@@ -114,6 +150,14 @@ class Twins {
     struct HeldPin {
         Pin pin;
         uint64_t entry;
+    };
+    // What a tier below remembers of a node.
+    struct Record {
+        TierRef ref;
+        uint32_t ns;
+        NaiveTokens path;  // up to the record's last token
+        uint32_t group_mask = 0;
+        std::map<uint32_t, std::vector<std::byte>> blocks = {};  // by group
     };
 
     // ---- operations ----
@@ -153,6 +197,45 @@ class Twins {
             case OpKind::let_go_shared:
                 EXPECT_EQ(tree_.let_go_shared(1), naive_tree_.let_go_shared(1));
                 break;
+            case OpKind::pin_until: {
+                if (hits_.empty()) break;
+                const HeldHit& held = hits_[op.who % hits_.size()];
+                const double until_ms = now_ms_ + op.how_many % 100;
+                EXPECT_EQ(tree_.pin_until(held.hit, until_ms),
+                          naive_tree_.pin_until(held.twin, until_ms));
+                break;
+            }
+            case OpKind::tick:
+                now_ms_ += op.how_many % 50;
+                tree_.set_clock(now_ms_);
+                naive_tree_.set_clock(now_ms_);
+                break;
+            case OpKind::forget: {
+                if (seen_.empty()) break;
+                const NaiveTokens& tokens = seen_[op.what / 8 % seen_.size()];
+                const auto kind = op.what % 4 == 0 ? ForgetKind::stale : ForgetKind::now;
+                const uint32_t from = op.how_many / 16 % 4 == 0 ? block_ : 0;
+                tree_.forget(namespaces_[ns], tokens, from, kind);
+                naive_tree_.forget(ns, tokens, from, kind);
+                break;
+            }
+            case OpKind::save:
+                save(ns, some_prompt(op), op);
+                break;
+            case OpKind::wake:
+            case OpKind::lose:
+                wake(ns, some_prompt(op), op);
+                break;
+            case OpKind::drop_tier: {
+                const auto is_gone = [&](TierRef ref) { return ref % 8 == op.what % 8; };
+                std::erase_if(records_, [&](const Record& r) { return is_gone(r.ref); });
+                tree_.drop_tier(is_gone);
+                naive_tree_.drop_tier(is_gone);
+                break;
+            }
+            case OpKind::read_index:
+                read_index(op);
+                break;
             default:
                 break;  // an operation on a sequence
         }
@@ -170,7 +253,8 @@ class Twins {
                 break;
             case OpKind::draft: {
                 const uint32_t n_before = s.table.n_tokens();
-                NaiveTokens drafts(length(op.how_many), static_cast<TokenId>(50 + op.what % 50));
+                const uint32_t n_drafts = std::min(length(op.how_many), kRewindTokens);
+                const NaiveTokens drafts(n_drafts, static_cast<TokenId>(50 + op.what % 50));
                 if (!reserve(s, static_cast<uint32_t>(drafts.size()))) break;
                 forward(s, drafts);
                 s.table.truncate(n_before);
@@ -179,6 +263,8 @@ class Twins {
             }
             case OpKind::rewind: {
                 const uint32_t n = op.how_many % (s.table.n_tokens() + 1);
+                EXPECT_EQ(s.table.can_truncate(n), s.twin.can_truncate(n));
+                if (!s.table.can_truncate(n)) break;
                 s.table.truncate(n);
                 s.twin.truncate(n);
                 s.known.resize(n);
@@ -216,7 +302,7 @@ class Twins {
         auto [hit, naive_hit] = find(ns, prompt);
         tree_.use(hit);
         naive_tree_.use(naive_hit, ns, prompt);
-        Sequence s{ns, std::move(prompt), BlockTable(pool_, storage_, 8 * block_),
+        Sequence s{ns, std::move(prompt), BlockTable(pool_, storage_, most_tokens() + 3 * block_),
                    NaiveTable(naive_pool_)};
         if (!hit.logits.empty()) {  // the whole prompt was cached: no forward pass
             EXPECT_EQ(std::vector<float>(hit.logits.begin(), hit.logits.end()),
@@ -234,7 +320,7 @@ class Twins {
         size_t n = length(op.how_many);
         const size_t n_computed = s.table.n_tokens();
         if (s.known.size() == n_computed) {
-            n = std::min(n, 5 * block_ - std::min<size_t>(5 * block_, n_computed));
+            n = std::min(n, most_tokens() - std::min<size_t>(most_tokens(), n_computed));
             for (size_t i = 0; i < n; ++i)
                 s.known.push_back(
                     op.what % 4 == 0 ? static_cast<TokenId>(op.what >> (8 + i % 16) & 1) : 0);
@@ -248,8 +334,10 @@ class Twins {
     void publish(Sequence& s, const Op& op) {
         NaiveTokens tokens = computed(s);
         if (op.what % 3 == 0) tokens.resize(op.how_many % (tokens.size() + 1));
-        const InsertReport report = tree_.insert(namespaces_[s.ns], tokens, s.table.group_blocks());
-        const NaiveInsert twin = naive_tree_.insert(s.ns, tokens, s.twin.blocks());
+        const auto kind = op.what % 5 == 0 ? InsertKind::passing : InsertKind::boundary;
+        const InsertReport report =
+            tree_.insert(namespaces_[s.ns], tokens, s.table.group_blocks(), kind);
+        const NaiveInsert twin = naive_tree_.insert(s.ns, tokens, s.twin.groups(), kind);
         EXPECT_EQ(report.n_new, twin.n_new);
         EXPECT_EQ(report.n_duplicates, twin.n_duplicates);
         remember(op, std::move(tokens));
@@ -270,19 +358,113 @@ class Twins {
         return has_room;
     }
 
+    // With several groups there is no model that could compute: rows are stamped instead.
     void forward(Sequence& s, const NaiveTokens& tokens) {
         const auto n = static_cast<uint32_t>(tokens.size());
-        const SequenceRows rows{
-            .blocks = s.table.ids(), .n_past = s.table.n_tokens(), .first_row = 0, .n_rows = n};
-        const uint32_t last_row = n - 1;
-        std::vector<float> logits(kModel.vocab_size);
-        const Batch batch{.tokens = tokens, .sequences = {&rows, 1}, .logits_rows = {&last_row, 1}};
-        ASSERT_TRUE(model_.forward(batch, storage_.view(), *scratch_, logits).has_value());
         NaiveTokens all = first_of(s.known, s.table.n_tokens());
         all.insert(all.end(), tokens.begin(), tokens.end());
-        EXPECT_EQ(logits, model_.cold_logits(all));
+        if (has_groups()) {
+            stamps_.compute(s.table, all);
+        } else {
+            const SequenceRows rows{
+                .blocks = s.table.ids(), .n_past = s.table.n_tokens(), .first_row = 0, .n_rows = n};
+            const uint32_t last_row = n - 1;
+            std::vector<float> logits(kModel.vocab_size);
+            const Batch batch{
+                .tokens = tokens, .sequences = {&rows, 1}, .logits_rows = {&last_row, 1}};
+            ASSERT_TRUE(model_.forward(batch, storage_.view(), *scratch_, logits).has_value());
+            EXPECT_EQ(logits, model_.cold_logits(all));
+        }
         s.table.append(n);
         s.twin.append(tokens);
+    }
+
+    // ---- the tier below ----
+
+    void save(uint32_t ns, const NaiveTokens& tokens, const Op& op) {
+        const std::vector<SaveItem> items = tree_.unsaved(namespaces_[ns], tokens);
+        const std::vector<NaiveSaveItem> twins = naive_tree_.unsaved(ns, tokens);
+        ASSERT_EQ(items.size(), twins.size());
+        for (size_t i = 0; i < items.size(); ++i) {
+            const SaveItem& item = items[i];
+            const size_t begin = item.place * block_;
+            Record record{.ref = next_ref_++, .ns = ns, .path = first_of(tokens, begin)};
+            record.path.insert(record.path.end(), item.tokens.begin(), item.tokens.end());
+            for (const auto& [group, block] : item.blocks) {
+                record.group_mask |= 1u << group;
+                const std::span<std::byte> bytes = bytes_of(block.id());
+                record.blocks[group] = {bytes.begin(), bytes.end()};
+            }
+            EXPECT_EQ(item.place, twins[i].place);
+            EXPECT_EQ(item.tokens.size(), twins[i].n_tokens);
+            EXPECT_EQ(record.group_mask, twins[i].group_mask);
+            if ((op.what >> i & 7) == 0) continue;  // not written
+            const auto n_tokens = static_cast<uint32_t>(item.tokens.size());
+            tree_.note_saved(item.node, record.ref, record.group_mask, n_tokens);
+            naive_tree_.note_saved(twins[i].entry, record.ref, record.group_mask, n_tokens);
+            if (records_.size() == kMostRecords) records_.erase(records_.begin());
+            records_.push_back(std::move(record));
+        }
+    }
+
+    // Some records are bad, and there may be no room in the middle of it.
+    void wake(uint32_t ns, const NaiveTokens& tokens, const Op& op) {
+        const WakePlan plan = tree_.plan_wake(namespaces_[ns], tokens);
+        const NaiveWakePlan twin = naive_tree_.plan_wake(ns, tokens);
+        EXPECT_EQ(plan.n_tokens, twin.n_tokens);
+        ASSERT_EQ(plan.items.size(), twin.items.size());
+        bool is_all = true;
+        for (size_t i = 0; i < plan.items.size(); ++i) {
+            const WakeItem& item = plan.items[i];
+            EXPECT_EQ(std::tuple(item.place, item.group, item.ref, item.tokens.size()),
+                      std::tuple(twin.items[i].place, twin.items[i].group, twin.items[i].ref,
+                                 twin.items[i].n_tokens));
+            const auto record = std::ranges::find(records_, item.ref, &Record::ref);
+            if (record == records_.end() || (op.kind == OpKind::lose && i == op.what % 4)) {
+                tree_.lose(item);
+                naive_tree_.lose(twin.items[i]);
+                is_all = false;
+                continue;
+            }
+            const std::optional<BlockRef> block = pool_.take();
+            const NaiveRef twin_block = naive_pool_.take();
+            if (!block) return;
+            const std::vector<std::byte>& bytes = record->blocks.at(item.group);
+            std::ranges::copy(bytes, bytes_of(block->id()).begin());
+            twin_block->rows.assign(item.tokens.begin(), item.tokens.end());
+            const bool is_taken = tree_.wake(item, *block);
+            EXPECT_EQ(is_taken, naive_tree_.wake(twin.items[i], twin_block));
+            is_all &= is_taken;
+        }
+        if (!is_all || plan.items.empty()) return;
+        ++n_woken_;
+        EXPECT_GE(tree_.find(namespaces_[ns], tokens).n_tokens, plan.n_tokens);
+    }
+
+    // A record and those before it, as a scan of the tier would tell.
+    void read_index(const Op& op) {
+        if (records_.empty()) return;
+        const Record& last = records_[op.who % records_.size()];
+        std::optional<NodeHandle> parent;
+        for (size_t end = block_;; end += block_) {
+            const NaiveTokens path = first_of(last.path, std::min(end, last.path.size()));
+            const auto record = std::ranges::find_if(
+                records_, [&](const Record& r) { return r.ns == last.ns && r.path == path; });
+            if (record == records_.end()) return;
+            const std::span<const TokenId> tokens = std::span(path).subspan(end - block_);
+            const NodeHandle handle = tree_.add_sleeping(namespaces_[last.ns], parent, tokens,
+                                                         record->ref, record->group_mask);
+            const bool is_known = handle.index != NodeHandle{}.index;
+            EXPECT_EQ(is_known,
+                      naive_tree_.add_sleeping(last.ns, path, record->ref, record->group_mask));
+            if (!is_known || path.size() == last.path.size()) return;
+            parent = handle;
+        }
+    }
+
+    std::span<std::byte> bytes_of(BlockId block) const {
+        const uint64_t n_bytes = spec_.block_bytes();
+        return {storage_.view().base + static_cast<uint64_t>(block) * n_bytes, n_bytes};
     }
 
     // ---- looking ----
@@ -317,31 +499,63 @@ class Twins {
                                                naive_tree_.find(ns, tokens)};
         const auto& [hit, twin] = hits;
         EXPECT_EQ(hit.n_tokens, twin.n_tokens);
-        EXPECT_EQ(hit.groups[0].blocks.size(), twin.blocks.size());
+        EXPECT_EQ(hit.n_resident, twin.n_resident);
+        EXPECT_EQ(hit.n_known, twin.n_known);
+        for (uint32_t g = 0; g < shape_.n_groups(); ++g) {
+            EXPECT_EQ(hit.groups[g].first, twin.groups[g].first);
+            EXPECT_EQ(hit.groups[g].blocks.size(), twin.groups[g].blocks.size());
+        }
         EXPECT_EQ(hit.tail_rows, twin.n_tokens % block_);
         EXPECT_EQ(!hit.logits.empty(), twin.has_logits);
         return hits;
     }
 
-    static std::vector<BlockId> ids_of(const PrefixHit& hit) {
-        std::vector<BlockId> ids;
-        for (const BlockRef& block : hit.groups[0].blocks) ids.push_back(block.id());
-        return ids;
+    void expect_same_report(uint32_t ns, const NaiveTokens& tokens) const {
+        const PathReport report = tree_.explain(namespaces_[ns], tokens);
+        const PathReport twin = naive_tree_.explain(ns, tokens);
+        EXPECT_EQ(report.n_usable, twin.n_usable);
+        EXPECT_EQ(report.n_resident, twin.n_resident);
+        EXPECT_EQ(report.n_known, twin.n_known);
+        EXPECT_EQ(report.n_on_tier, twin.n_on_tier);
+        EXPECT_EQ(report.n_evicted, twin.n_evicted);
+        EXPECT_EQ(report.evicted_ms, twin.evicted_ms);
+        if (report.difference) {
+            EXPECT_EQ(report.difference->at, report.n_known);
+            EXPECT_NE(report.difference->old_tokens[0], tokens[report.n_known]);
+        }
     }
 
+    // KV of these tokens as a cold computation would give it.
+    void expect_cold(const BlockTable& table, const NaiveTokens& tokens) const {
+        if (has_groups()) return stamps_.expect(table, tokens);
+        expect_cold(table.ids(), tokens);
+    }
+    void expect_cold(const PrefixHit& hit, const NaiveTokens& tokens) const {
+        if (has_groups()) return stamps_.expect(hit, tokens);
+        std::vector<BlockId> ids;
+        for (const BlockRef& block : hit.groups[0].blocks) ids.push_back(block.id());
+        expect_cold(ids, tokens);
+    }
     void expect_cold(std::span<const BlockId> ids, const NaiveTokens& tokens) const {
         EXPECT_EQ(model_.read_back(storage_.view(), ids, static_cast<uint32_t>(tokens.size())),
                   model_.cold_logits(tokens));
     }
 
+    bool has_groups() const { return shape_.n_groups() > 1; }
+    uint32_t most_tokens() const { return params_.most_places * block_; }
+
+    RigParams params_;
     uint32_t block_;
     HashModel model_{kModel};
     ThreadPool threads_{1};
     std::unique_ptr<Scratch> scratch_;
+    KvSpec spec_;
     std::array<NamespaceKey, 2> namespaces_ = {namespace_key({"a"}), namespace_key({"b"})};
     BlockPool pool_;
     KvStorage storage_;
+    StampedKv stamps_{storage_};
     PrefixTree tree_;
+    NaiveShape shape_;
     NaivePool naive_pool_;
     NaiveTree naive_tree_;
     std::vector<Sequence> sequences_;
@@ -349,15 +563,25 @@ class Twins {
     std::vector<HeldPin> pins_;
     std::vector<NaiveTokens> seen_;  // published once; prompts begin like these
     size_t last_seen_ = 0;
-    uint64_t n_refused_ = 0, n_whole_hits_ = 0;
+    std::vector<Record> records_;
+    TierRef next_ref_ = 1;
+    double now_ms_ = 0;
+    uint64_t n_refused_ = 0, n_whole_hits_ = 0, n_woken_ = 0;
 };
 
 class RandomOperations : public testing::TestWithParam<RigParams> {};
 
+// KVIK_OPS asks for more, or fewer, in all.
+static uint32_t n_ops() {
+    const char* asked = std::getenv("KVIK_OPS");
+    uint32_t n = 96'000;
+    if (asked) std::from_chars(asked, asked + std::strlen(asked), n);
+    return n / 12;
+}
+
 TEST_P(RandomOperations, leave_cache_and_twin_with_the_same_answers_accounts_and_logits) {
-    constexpr uint32_t kOps = 8000;
     Twins twins(GetParam());
-    const std::vector<Op> trace = random_trace(GetParam().seed, kOps);
+    const std::vector<Op> trace = random_trace(GetParam().seed, n_ops());
     for (size_t step = 0; step < trace.size(); ++step) {
         twins.play(trace[step]);
         twins.check_accounts();
@@ -366,18 +590,32 @@ TEST_P(RandomOperations, leave_cache_and_twin_with_the_same_answers_accounts_and
             << "seed " << GetParam().seed << ", step " << step << ": " << to_string(trace[step]);
     }
     // The trace went where it should: out of room, into hits, whole hits and evictions.
+    const PrefixStats stats = twins.stats();
+    RecordProperty("woken", std::to_string(stats.woken_blocks));
     EXPECT_GT(twins.n_refused(), 5u);
     EXPECT_GT(twins.n_whole_hits(), 5u);
-    EXPECT_GT(twins.stats().n_hits, 100u);
-    EXPECT_GT(twins.stats().replaced_blocks, 5u);
-    EXPECT_GT(twins.stats().duplicate_blocks, 5u);
-    EXPECT_GT(twins.stats().evicted_blocks, 100u);
+    EXPECT_GT(stats.n_hits, 100u);
+    EXPECT_GT(stats.replaced_blocks, 5u);
+    EXPECT_GT(stats.duplicate_blocks, 5u);
+    EXPECT_GT(stats.evicted_blocks, 100u);
+    EXPECT_GE(stats.forgotten_blocks, 3u);
+    EXPECT_GE(twins.n_woken(), GetParam().n_sleeping > 0 ? 5u : 0u);
+    EXPECT_GE(stats.evicted_window_blocks, GetParam().windows.size() > 1 ? 5u : 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Cache, RandomOperations,
     testing::Values(RigParams{16, 16, KvType::f16, 1}, RigParams{16, 12, KvType::f32, 2},
-                    RigParams{16, 20, KvType::f16, 3}, RigParams{32, 20, KvType::f16, 4},
-                    RigParams{32, 14, KvType::f32, 5}, RigParams{64, 16, KvType::f16, 6}));
+                    RigParams{16, 20, KvType::f16, 3, 8, EvictionPolicy::lfu},
+                    RigParams{32, 20, KvType::f16, 4, 30, EvictionPolicy::cost},
+                    RigParams{32, 14, KvType::f32, 5, 12, EvictionPolicy::fifo},
+                    RigParams{64, 16, KvType::f16, 6, 20, EvictionPolicy::lru},
+                    RigParams{16, 40, KvType::f32, 7, 0, EvictionPolicy::lru, {0, 20}, 12},
+                    RigParams{16, 60, KvType::f32, 8, 20, EvictionPolicy::cost, {0, 20, 20}, 12},
+                    RigParams{16, 60, KvType::f32, 9, 30, EvictionPolicy::lru, {0, 16, 40}, 12},
+                    RigParams{
+                        16, 80, KvType::f32, 10, 30, EvictionPolicy::lfu, {0, 0, 17, 17, 17}, 12},
+                    RigParams{32, 40, KvType::f32, 11, 20, EvictionPolicy::fifo, {0, 33}, 8},
+                    RigParams{16, 50, KvType::f32, 12, 16, EvictionPolicy::cost, {0, 1, 64}, 12}));
 
 }  // namespace kvik

@@ -15,14 +15,30 @@ struct OpRow {
 };
 
 static constexpr std::array kOps = {
-    OpRow{OpKind::start, "start", 12},     OpRow{OpKind::compute, "compute", 30},
-    OpRow{OpKind::abort, "abort", 3},      OpRow{OpKind::draft, "draft", 6},
-    OpRow{OpKind::rewind, "rewind", 5},    OpRow{OpKind::fork, "fork", 5},
-    OpRow{OpKind::publish, "publish", 14}, OpRow{OpKind::store_logits, "store_logits", 8},
-    OpRow{OpKind::remap, "remap", 3},      OpRow{OpKind::drop, "drop", 10},
-    OpRow{OpKind::hold, "hold", 3},        OpRow{OpKind::release, "release", 3},
-    OpRow{OpKind::pin, "pin", 2},          OpRow{OpKind::unpin, "unpin", 3},
-    OpRow{OpKind::evict, "evict", 8},      OpRow{OpKind::let_go_shared, "let_go_shared", 2},
+    OpRow{OpKind::start, "start", 12},
+    OpRow{OpKind::compute, "compute", 30},
+    OpRow{OpKind::abort, "abort", 3},
+    OpRow{OpKind::draft, "draft", 6},
+    OpRow{OpKind::rewind, "rewind", 5},
+    OpRow{OpKind::fork, "fork", 5},
+    OpRow{OpKind::publish, "publish", 14},
+    OpRow{OpKind::store_logits, "store_logits", 8},
+    OpRow{OpKind::remap, "remap", 3},
+    OpRow{OpKind::drop, "drop", 10},
+    OpRow{OpKind::hold, "hold", 3},
+    OpRow{OpKind::release, "release", 3},
+    OpRow{OpKind::pin, "pin", 2},
+    OpRow{OpKind::unpin, "unpin", 3},
+    OpRow{OpKind::evict, "evict", 8},
+    OpRow{OpKind::let_go_shared, "let_go_shared", 2},
+    OpRow{OpKind::pin_until, "pin_until", 2},
+    OpRow{OpKind::tick, "tick", 4},
+    OpRow{OpKind::forget, "forget", 2},
+    OpRow{OpKind::save, "save", 8},
+    OpRow{OpKind::wake, "wake", 8},
+    OpRow{OpKind::lose, "lose", 1},
+    OpRow{OpKind::drop_tier, "drop_tier", 1},
+    OpRow{OpKind::read_index, "read_index", 3},
 };
 
 std::vector<Op> random_trace(uint64_t seed, uint32_t n_ops) {
