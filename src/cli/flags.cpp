@@ -260,6 +260,7 @@ std::string Flags::help(uint32_t n_columns) const {
                                           : fmt::format("{} [{}]", entry.flag.help, variable));
     }
     if (!epilogue_.empty()) text += "\n" + epilogue_;
+    if (!text.ends_with('\n')) text += '\n';
     return text;
 }
 
