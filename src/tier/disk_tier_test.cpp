@@ -194,6 +194,18 @@ TEST(disk_tier, two_that_live_at_once_write_no_common_segment) {
     EXPECT_EQ(open_rig(rig_options(folder.path()))->take_index().size(), 9u);
 }
 
+TEST(disk_tier, cuts_nothing_off_that_was_written_since_it_looked) {
+    const ScratchFolder folder;
+    const auto path = rig_path(0, 4);
+    save_path(*open_rig(rig_options(folder.path())), std::span(path).first(2));
+    const auto early = open_rig(rig_options(folder.path()));
+    save_path(*open_rig(rig_options(folder.path())), std::span(path).last(2));
+    ASSERT_EQ(folder.n_files(), 1u);
+    save_path(*early, rig_path(1, 1));
+    EXPECT_EQ(folder.n_files(), 2u);
+    EXPECT_EQ(open_rig(rig_options(folder.path()))->take_index().size(), 5u);
+}
+
 TEST(disk_tier, what_it_writes_is_for_its_owner_alone) {
     const ScratchFolder outer;
     const std::string folder = outer.path("new");
