@@ -14,28 +14,37 @@ foreach(name test_tidy test_tally test_fetch_model test_count test_versus test_t
     add_test(NAME python.${name} COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/python/${name}.py)
 endforeach()
 
-# One conversation over the engine's public face, where the command line shows too little.
-add_executable(test_turns tests/e2e/turns_test.cpp)
-target_link_libraries(test_turns kvik_engine GTest::gtest_main)
-target_compile_definitions(test_turns PRIVATE KVIK_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-set(e2e e2e.turns)
+# The engine's public face, where the command line shows too little: conversations, what is found
+# again, and memory.
+foreach(name turns reuse budget)
+    add_executable(test_${name} tests/e2e/${name}_test.cpp)
+    target_link_libraries(test_${name} kvik_engine kvik_testing GTest::gtest_main)
+    target_compile_definitions(test_${name} PRIVATE KVIK_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+endforeach()
+set(e2e e2e.turns e2e.reuse)
 
 # test_contract  the machine-readable side    test_golden  what others compute
 # test_misuse    exit codes and messages      test_bits    the same bits whichever way
 # test_limits    memory, time, pipes          test_readme  the documents' examples run
 # test_directories  Hugging Face directories
 # test_chat      a conversation in a terminal (terminal.py: tmux)
+# test_crash     KV on disk: killed, damaged, deleted
 # test_settings  arguments, variables, file; doctor
 set(programs test_contract test_misuse test_settings test_directories)
 set(turns test_turns)
+set(reuse test_reuse)
 if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     # What a sanitizer's shadow memory and slowness would falsify is not measured, and ten turns
     # walk no path that two do not.
     list(APPEND turns --gtest_filter=-*_costs_*:*ten_of_them*)
+    list(APPEND reuse --gtest_filter=-*random_traffic*)
 else()
-    list(APPEND programs test_golden test_bits test_limits test_readme test_chat)
+    add_test(NAME e2e.budget COMMAND test_budget)
+    list(APPEND e2e e2e.budget)
+    list(APPEND programs test_golden test_bits test_limits test_readme test_chat test_crash)
 endif()
 add_test(NAME e2e.turns COMMAND ${turns})
+add_test(NAME e2e.reuse COMMAND ${reuse})
 foreach(name ${programs})
     add_test(NAME e2e.${name} COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/e2e/${name}.py)
     list(APPEND e2e e2e.${name})

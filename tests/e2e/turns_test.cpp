@@ -4,76 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
+#include <cstdio>
+#include <cstdlib>
 
-#include "kvik/kvik.h"
+#include "real_models.h"
 
 namespace kvik {
 namespace {
 
-// One model without windows, one with a window of 512 tokens in most layers.
-struct Turns : ::testing::TestWithParam<const char*> {
-    static std::unique_ptr<Engine> open_engine(EngineOptions options = {}) {
-        options.model_path = fmt::format("{}/.models/{}.gguf", KVIK_SOURCE_DIR, GetParam());
-        auto engine = Engine::open(std::move(options));
-        if (!engine) throw std::runtime_error(engine.error().message);
-        return std::move(*engine);
-    }
-};
-INSTANTIATE_TEST_SUITE_P(Models, Turns,
-                         ::testing::Values("smollm2-135m-q4_1", "gemma3-270m-q4_k_m"),
-                         [](const auto& test) { return std::string(test.param).substr(0, 5); });
-
-// n ids of prose, from a different place for each `from`.
-std::vector<TokenId> prose(const Engine& engine, size_t n, size_t from = 0) {
-    std::ifstream file(KVIK_SOURCE_DIR "/tests/golden/smollm2/prose.txt");
-    std::ostringstream text;
-    text << file.rdbuf();
-    const auto ids = engine.tokenizer()->encode(text.str(), Specials::as_text);
-    std::vector<TokenId> out(n);
-    for (size_t i = 0; i < n; ++i) out[i] = ids.at((from + i) % ids.size());
-    return out;
-}
-
-GenerateRequest request(std::vector<TokenId> prompt, uint32_t n_new) {
-    GenerateRequest out;
-    out.prompt = std::move(prompt);
-    out.max_new_tokens = n_new;
-    out.end_tokens = EndTokens::ignore;
-    out.want_logits_hash = true;
-    out.sampling.seed = 7;
-    return out;
-}
-
-struct Answer {
-    std::vector<TokenId> ids;
-    Summary summary;
-};
-
-Answer collect(Result<Stream> stream) {
-    if (!stream) throw std::runtime_error(stream.error().message);
-    Answer out;
-    for (;;) {
-        auto event = stream->next();
-        if (!event) throw std::runtime_error(event.error().message);
-        if (!*event) break;
-        out.ids.push_back((*event)->id);
-    }
-    out.summary = stream->summary();
-    return out;
-}
-
-Answer cold(Engine& engine, GenerateRequest wanted) {
-    wanted.cache = CachePolicy::off;
-    return collect(engine.submit(std::move(wanted)));
-}
-
-void expect_same(const Answer& got, const Answer& wanted) {
-    EXPECT_EQ(got.ids, wanted.ids);
-    EXPECT_EQ(got.summary.logits_sha256, wanted.summary.logits_sha256);
-    EXPECT_EQ(got.summary.logits_sha256.size(), 64u);
-}
+struct Turns : OverRealModels {};
+INSTANTIATE_TEST_SUITE_P(Models, Turns, real_models(), short_name);
 
 TEST_P(Turns, a_second_turn_gives_the_bits_of_a_cold_run_of_the_whole_conversation) {
     auto engine = open_engine();
@@ -114,6 +54,21 @@ TEST_P(Turns, a_second_turn_costs_its_own_tokens_only) {
     EXPECT_LT(turn_ms, 0.6 * whole_ms);
 }
 
+// Milliseconds in which this binary's bench computes n tokens at a depth.
+double bench_ms(const std::string& model, uint32_t n, uint32_t depth) {
+    const char* binary = std::getenv("KVIK_BINARY");
+    if (!binary) throw std::runtime_error("KVIK_BINARY names no program");
+    const std::string command =
+        fmt::format("{} bench {} -p {} -d {} -r 3 --json --no-config", binary, model, n, depth);
+    FILE* pipe = popen(command.c_str(), "r");
+    if (!pipe) throw std::runtime_error(command);
+    std::string said;
+    for (int c; (c = std::fgetc(pipe)) != EOF;) said.push_back(static_cast<char>(c));
+    const size_t at = said.find("\"ms\":");
+    if (pclose(pipe) != 0 || at == std::string::npos) throw std::runtime_error(command);
+    return std::strtod(said.c_str() + at + 5, nullptr);
+}
+
 TEST_P(Turns, ten_of_them_compute_each_token_once) {
     constexpr uint32_t kTurns = 10, kSaid = 280, kAnswer = 20;
     auto engine = open_engine();
@@ -131,15 +86,29 @@ TEST_P(Turns, ten_of_them_compute_each_token_once) {
             conversation.insert(conversation.end(), last.ids.begin(), last.ids.end());
     }
     EXPECT_EQ(conversation.size(), kTurns * (kSaid + kAnswer) - kAnswer);
-    expect_same(last, cold(*engine, request(conversation, kAnswer)));
-}
+    const Answer whole = cold(*engine, request(conversation, kAnswer));
+    expect_same(last, whole);
 
-TEST_P(Turns, the_same_prompt_again_computes_one_token_at_most) {
-    auto engine = open_engine();
-    const auto once = collect(engine->submit(request(prose(*engine, 200), 8)));
-    const auto again = collect(engine->submit(request(prose(*engine, 200), 8)));
-    expect_same(again, once);
-    EXPECT_GE(again.summary.timings.cached_n, 199u);
+    // The tenth turn again, each time with other words.
+    const auto depth = static_cast<uint32_t>(conversation.size()) - kSaid;
+    std::vector<double> turn_ms;
+    for (size_t round = 1; round <= 5; ++round) {
+        const auto said = prose(*engine, kSaid, 1000 + 31 * round);
+        std::copy(said.begin(), said.end(), conversation.begin() + depth);
+        const auto turn = collect(engine->submit(request(conversation, 1)));
+        EXPECT_EQ(turn.summary.timings.cached_n, depth);
+        turn_ms.push_back(turn.summary.timings.prompt_ms);
+    }
+    engine.reset();
+    std::nth_element(turn_ms.begin(), turn_ms.begin() + 2, turn_ms.end());
+    const double limit_ms = bench_ms(model_path(), kSaid, depth);
+    fmt::print(
+        "tenth turn, {} tokens after {}: {:.0f} ms to its first token, {:.2f} times what as many "
+        "cost at that depth ({:.0f} ms); {:.0f} ms without reuse\n",
+        kSaid, depth, turn_ms[2], turn_ms[2] / limit_ms, limit_ms, whole.summary.timings.prompt_ms);
+    // The figure wanted is 1.15 on a quiet machine; this one may be loaded.
+    EXPECT_LT(turn_ms[2], 2 * limit_ms);
+    EXPECT_LT(turn_ms[2], 0.5 * whole.summary.timings.prompt_ms);
 }
 
 TEST_P(Turns, each_of_eight_mixed_sequences_gives_the_bits_of_its_run_alone) {
