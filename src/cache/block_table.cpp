@@ -89,6 +89,7 @@ uint32_t BlockTable::n_blocks_needed(uint32_t n_tokens) const {
 bool BlockTable::reserve(uint32_t n_tokens) {
     KVIK_CHECK(n_tokens <= max_tokens_ - n_tokens_, "a sequence stays within its context");
     if (n_tokens == 0) return true;
+    let_go_behind_windows();
     if (pool_->n_free() < n_blocks_needed(n_tokens)) return false;
     copy_shared_tails();
     for (; n_places_ < blocks_for(n_tokens_ + n_tokens); ++n_places_)
@@ -117,7 +118,6 @@ void BlockTable::append(uint32_t n_tokens) {
             KVIK_CHECK(!group.refs[i - group.first].is_shared(),
                        "a block that is written has one owner");
     n_tokens_ += n_tokens;
-    let_go_behind_windows();
 }
 
 void BlockTable::let_go_behind_windows() {

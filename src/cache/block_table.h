@@ -25,10 +25,6 @@ namespace kvik {
 
 struct PrefixHit;
 
-// Blocks are let go of this many tokens later than the window allows: so far back a sequence may
-// always go (refused drafts, stop strings, the last token once more).
-inline constexpr uint32_t kRewindTokens = 64;
-
 class BlockTable {
   public:
     // max_tokens: the longest this sequence may get (sizes the lists of blocks once).
@@ -43,9 +39,12 @@ class BlockTable {
     // fewer than n_blocks_needed(n_tokens) free blocks and that nothing changed.
     [[nodiscard]] bool reserve(uint32_t n_tokens);
 
-    // The forward has written the next n_tokens positions, which were reserved. Blocks that no
-    // later position sees, nor one of kRewindTokens before, are let go.
+    // The forward has written the next n_tokens positions, which were reserved.
     void append(uint32_t n_tokens);
+
+    // Lets go of blocks that no later position sees, nor one of kRewindTokens before. reserve() does
+    // so first: between an append and the next reserve all that was written can be published.
+    void let_go_behind_windows();
 
     // Forgets all positions from n_tokens on and gives back every block past the last kept token,
     // reserved ones too. truncate(n_tokens()) gives back the unused reserve. Only to where every
@@ -95,7 +94,6 @@ class BlockTable {
     void set_block(uint32_t group, uint32_t place, BlockRef block);
     void push_block(uint32_t group, BlockRef block);
     void copy_shared_tails();
-    void let_go_behind_windows();
 
     BlockPool* pool_;
     KvStorage* storage_;

@@ -36,6 +36,7 @@ TEST(BlockWindows, blocks_behind_the_window_and_what_may_be_rewound_are_let_go) 
         BlockTable table = rig.table();
         for (uint32_t n = 1; n <= 400; ++n) {
             ASSERT_TRUE(rig.extend(table, {static_cast<TokenId>(n)}));
+            table.let_go_behind_windows();
             EXPECT_EQ(table.group_blocks(0).first, 0u);
             const uint32_t back = n - std::min(n, kRewindTokens);
             EXPECT_EQ(table.group_blocks(1).first, first_needed(kWindow, back) / block);
@@ -47,13 +48,13 @@ TEST(BlockWindows, blocks_behind_the_window_and_what_may_be_rewound_are_let_go) 
     }
 }
 
-TEST(BlockWindows, a_long_chunk_holds_its_blocks_until_it_is_written) {
+TEST(BlockWindows, a_long_chunk_holds_its_blocks_until_the_next_reserve) {
     TestRig rig(windows(64));
-    BlockTable table = rig.table();
-    ASSERT_TRUE(table.reserve(320));
+    BlockTable table = rig.computed(count_from(1, 320));
     EXPECT_EQ(rig.pool.n_used(), 40u);
-    ASSERT_TRUE(rig.extend(table, count_from(1, 320)));
-    EXPECT_EQ(rig.pool.n_used(), 20u + 7u);
+    EXPECT_EQ(table.group_blocks(1).first, 0u) << "all of it can still be published";
+    ASSERT_TRUE(table.reserve(1));
+    EXPECT_EQ(rig.pool.n_used(), 21u + 8u);
     EXPECT_EQ(rig.read(table), count_from(1, 320));
 }
 
@@ -62,6 +63,7 @@ TEST(BlockWindows, takes_exactly_the_blocks_it_says_it_needs) {
         for (const uint32_t n : {0u, 1u, 15u, 16u, 17u}) {
             TestRig rig(windows(40));
             BlockTable table = rig.computed(count_from(1, n_past));
+            table.let_go_behind_windows();
             const BlockTable twin = table.fork();
             const uint32_t n_needed = table.n_blocks_needed(n);
             const uint32_t n_free = rig.pool.n_free();
@@ -88,6 +90,7 @@ TEST(BlockWindows, go_back_as_far_as_every_group_has_its_window) {
     TestRig rig(windows(64));
     for (uint32_t n = 1; n <= 300; n += 23) {
         BlockTable table = rig.computed(count_from(1, n));
+        table.let_go_behind_windows();
         EXPECT_TRUE(table.can_truncate(0));
         EXPECT_FALSE(table.can_truncate(n + 1));
         for (uint32_t back = 1; back <= std::min(n, kRewindTokens); ++back)
@@ -104,6 +107,7 @@ TEST(BlockWindows, go_back_as_far_as_every_group_has_its_window) {
 TEST(BlockWindows, start_anew_from_nothing_after_any_length) {
     TestRig rig(windows(40));
     BlockTable table = rig.computed(count_from(1, 200));
+    table.let_go_behind_windows();
     EXPECT_FALSE(table.can_truncate(60));
     table.truncate(0);
     EXPECT_EQ(rig.pool.n_used(), 0u);
@@ -134,7 +138,8 @@ TEST(BlockWindows, remap_frees_what_a_hit_names_in_each_group) {
     rig.tree.insert(kNs, tokens, first.group_blocks());
     const uint32_t n_before = rig.pool.n_used();
     second.remap(rig.tree.find(kNs, tokens));
-    EXPECT_EQ(n_before - rig.pool.n_used(), 15u + 2u) << "places 0 to 14, and 13 to 14 in the window";
+    EXPECT_EQ(n_before - rig.pool.n_used(), 15u + 2u)
+        << "places 0 to 14, and 13 to 14 in the window";
     EXPECT_EQ(rig.read(second), tokens);
     second.check_invariants();
 }
@@ -142,6 +147,7 @@ TEST(BlockWindows, remap_frees_what_a_hit_names_in_each_group) {
 TEST(BlockWindowsDeath, stop_a_way_back_into_what_was_let_go) {
     TestRig rig(windows(64));
     BlockTable table = rig.computed(count_from(1, 300));
+    table.let_go_behind_windows();
     EXPECT_DEATH(table.truncate(100), "to where its windows still are");
 }
 

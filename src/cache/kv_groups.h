@@ -35,6 +35,10 @@ struct KvGroups {
     static std::shared_ptr<const KvGroups> of(std::span<const uint32_t> windows);  // [n_layers]
 };
 
+// Blocks are let go of so many tokens later than the window allows: so far back a sequence may always
+// go (refused drafts, stop strings, the last token once more).
+inline constexpr uint32_t kRewindTokens = 64;
+
 // The first position whose KV must be there to compute position n_past, and with it its block: what
 // else is read with it, the rest of its tile of 16, lies in the same one.
 inline uint32_t first_needed(uint32_t window, uint32_t n_past) {

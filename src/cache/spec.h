@@ -35,6 +35,8 @@ struct KvSpec {
     KvLayer layer(uint32_t i) const {
         return groups ? groups->layers[i] : KvLayer{.group = 0, .slot = i};
     }
+    // Blocks that a sequence holds at most (BlockTable) until it has n_tokens, n_rows a step.
+    uint64_t most_blocks(uint64_t n_tokens, uint32_t n_rows) const;
     uint32_t block_layers() const { return groups ? groups->group_layers : n_layers; }
 
     uint64_t element_bytes() const { return type == KvType::f16 ? 2 : type == KvType::f32 ? 4 : 1; }

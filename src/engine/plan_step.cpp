@@ -34,6 +34,7 @@ void Stepper::plan() {
 }
 
 void Stepper::line_up(Job& job) {
+    job.sequence.table().let_go_behind_windows();
     if (!job.is_spread()) {
         running_.push_back({&job, &job.sequence, std::nullopt});
         views_.push_back(job.sequence.view(job.want_logits()));
@@ -42,6 +43,7 @@ void Stepper::line_up(Job& job) {
     job.beams->restore(job.sequence);
     for (uint32_t i = 0; i < job.beams->n_beams(); ++i) {
         if (job.beams->sequence(i).n_computed() == 0) continue;
+        job.beams->sequence(i).table().let_go_behind_windows();
         running_.push_back({&job, &job.beams->sequence(i), i});
         views_.push_back(job.beams->view(job.sequence, i));
     }

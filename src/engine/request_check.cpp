@@ -58,7 +58,7 @@ static Result<void> check_length(const GenerateRequest& request, const Settings&
     const uint64_t n_all = std::min<uint64_t>(n_prompt + request.max_new_tokens, settings.context);
     const uint64_t n_kv = std::max(n_prompt, n_all - 1);  // the last token picked needs no KV
     if (n_kv <= settings.capacity()) return {};
-    const uint64_t n_blocks = (n_kv + settings.kv.block_tokens - 1) / settings.kv.block_tokens;
+    const uint64_t n_blocks = settings.kv.most_blocks(n_kv, kLeastTokens);
     return fail(ErrorKind::memory,
                 fmt::format("{} prompt tokens and up to {} more need {} bytes of KV, the cache has "
                             "room for {}: raise --cache-ram, or lower -n or --ctx",

@@ -46,6 +46,16 @@ static uint32_t logits_rows(uint32_t vocab_size, uint32_t max_sequences) {
     return std::max(static_cast<uint32_t>(n_rows), max_sequences);
 }
 
+uint64_t Settings::capacity() const {
+    uint64_t fits = static_cast<uint64_t>(budget.n_blocks) / kv.n_groups() * kv.block_tokens;
+    uint64_t too_many = uint64_t{UINT32_MAX} + 1;
+    while (too_many - fits > 1) {
+        const uint64_t tried = fits + (too_many - fits) / 2;
+        (kv.most_blocks(tried, kLeastTokens) <= budget.n_blocks ? fits : too_many) = tried;
+    }
+    return fits;
+}
+
 ScratchLimits Settings::scratch_limits() const {
     return {.n_rows = most_rows(ubatch, max_sequences),
             .n_logits_rows = n_logits_rows,

@@ -41,8 +41,8 @@ struct Settings {
     std::string cache_folder;  // empty: no disk tier
     uint64_t disk_bytes = 0;
 
-    // Tokens whose KV the whole budget holds.
-    uint64_t capacity() const { return static_cast<uint64_t>(budget.n_blocks) * kv.block_tokens; }
+    // The longest sequence whose KV the whole budget holds, computed kLeastTokens a step.
+    uint64_t capacity() const;
     ScratchLimits scratch_limits() const;
 };
 

@@ -57,6 +57,25 @@ TEST(Settings, refuses_a_budget_that_cannot_hold_the_least_sequence) {
     EXPECT_NE(refused.error().message.find("--cache-ram"), std::string::npos);
 }
 
+TEST(Settings, a_budget_holds_more_tokens_of_layers_with_windows) {
+    HashModelOptions windows{.n_layers = 4, .windows = {0, 40, 40, 40}};
+    HashModelOptions whole = windows;
+    whole.windows.clear();
+    const auto capacity_of = [](const HashModelOptions& options) {
+        EngineOptions engine;
+        engine.cache_bytes = 1 << 20;
+        engine.block_tokens = 16;
+        return settle(engine, HashModel(options).spec())->capacity();
+    };
+    const Settings settings = *settle(small(), HashModel(windows).spec());
+    EXPECT_LE(settings.kv.most_blocks(settings.capacity(), kLeastTokens), settings.budget.n_blocks);
+    EXPECT_GT(settings.kv.most_blocks(settings.capacity() + 1, kLeastTokens),
+              settings.budget.n_blocks);
+    EXPECT_GT(capacity_of(windows), 2 * capacity_of(whole));
+    windows.windows = {40, 40, 40, 40};
+    EXPECT_EQ(capacity_of(windows), UINT32_MAX) << "no length is too long";
+}
+
 TEST(Settings, refuses_numbers_out_of_their_range) {
     for (auto change : std::initializer_list<void (*)(EngineOptions&)>{
              [](EngineOptions& o) { o.ubatch = 0; }, [](EngineOptions& o) { o.ubatch = 100000; },

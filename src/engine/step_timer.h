@@ -44,13 +44,14 @@ class StepTimer {
 
   private:
     StepTimer(StepTimerParts parts, KvStorage storage, uint32_t n_depth);
-    void touch(uint32_t n_blocks);
+    void touch(uint32_t n_places);
 
     StepTimerParts parts_;
     KvStorage storage_;
     uint32_t n_depth_;
-    uint32_t n_touched_ = 0;  // blocks
-    std::vector<BlockId> blocks_;
+    uint32_t n_places_;
+    uint32_t n_touched_ = 0;       // blocks
+    std::vector<BlockId> blocks_;  // [n_groups, n_places]
     std::vector<TokenId> tokens_;
     std::vector<uint32_t> rows_;  // 0 .. n - 1
 };

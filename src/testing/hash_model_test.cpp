@@ -140,6 +140,7 @@ TEST_P(HashModelTypes, with_windows_never_looks_behind_them) {
                                      storage.view(), *scratch, logits)
                             .has_value());
             table.append(n);
+            table.let_go_behind_windows();
             EXPECT_EQ(logits, model.cold_logits(std::span(tokens).first(table.n_tokens())));
             std::vector<BlockRef> free;
             while (auto block = pool.take()) {
