@@ -1,7 +1,7 @@
 # The menu: `make` alone prints each target that has a "##" comment.
 SHELL := bash
 .DEFAULT_GOAL := menu
-.PHONY: menu setup build chat test asan tsan fuzz bench versus table counts golden tidy lint format clean
+.PHONY: menu setup build chat test asan tsan fuzz bench lab versus table counts golden tidy lint format clean
 
 SOURCES = $(shell git ls-files '*.h' '*.cpp')
 SECONDS_EACH ?= 60
@@ -34,6 +34,13 @@ fuzz: ## each fuzz target for SECONDS_EACH (60) seconds
 bench: build ## speed of this machine
 	@scripts/fetch-model smollm2
 	@build/release/kvik bench .models/smollm2-135m-q4_1.gguf
+
+lab: build ## the experiments, a page with plots for each, into build/lab
+	@scripts/fetch-model smollm2 gemma3
+	@scripts/venv || true
+	@build/release/kvik lab multiturn .models/smollm2-135m-q4_1.gguf --out build/lab/smollm2
+	@build/release/kvik lab multiturn .models/gemma3-270m-q4_k_m.gguf --out build/lab/gemma3
+	@build/release/kvik lab eviction --out build/lab/eviction
 
 versus: build ## speed beside another engine: make versus PEER=path/to/llama-bench
 	@scripts/fetch-model smollm2

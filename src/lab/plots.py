@@ -27,6 +27,10 @@ def short_number(value, _=None):
     return f"{value:.4g}"
 
 
+def binary_number(value, _=None):
+    return f"{value / 1024:.4g}Ki" if value % 1024 == 0 else short_number(value)
+
+
 def draw(pyplot, chart, style, title=""):
     """The bytes of a PNG; on a page the title stands beside it."""
     figure, axes = pyplot.subplots(figsize=(8, 4), layout="constrained", facecolor=style["paper"])
@@ -34,14 +38,16 @@ def draw(pyplot, chart, style, title=""):
     for i, series in enumerate(chart["series"]):
         axes.plot(series["x"], series["y"], label=series["name"],
                   color=style["series"][i % len(style["series"])], marker=MARKERS[i % len(MARKERS)],
-                  markersize=4.5, linewidth=1.8, linestyle="--" if series["dashed"] else "-")
+                  markersize=max(7 - i, 4),
+                  # Lines that lie on one another can all be seen.
+                  linewidth=max(3.4 - 0.5 * i, 1.6), linestyle="--" if series["dashed"] else "-")
     if chart["x_log"]:
         axes.set_xscale("log", base=2)
         axes.set_xticks(sorted({x for series in chart["series"] for x in series["x"]}))
         axes.minorticks_off()
     else:
         axes.locator_params(axis="x", integer=True)
-    axes.xaxis.set_major_formatter(short_number)
+    axes.xaxis.set_major_formatter(binary_number if chart["x_log"] else short_number)
     axes.yaxis.set_major_formatter(short_number)
     axes.set_ylim(bottom=0)
     axes.set_xlabel(chart["x_label"], color=style["ink"])

@@ -15,6 +15,11 @@ constexpr double kLeft = 64, kRight = 20, kBottom = 52, kLegendLine = 20, kTop =
 constexpr double kCharacter = 7.2;  // width of one, about
 constexpr uint32_t kColours = 6;    // classes s0 .. s5
 
+std::string binary_number(double value) {
+    return std::fmod(value, 1024) == 0 ? fmt::format("{:.4g}Ki", value / 1024)
+                                       : short_number(value);
+}
+
 double greatest(const Chart& chart, std::vector<double> Series::*axis) {
     double most = 0;
     for (const Series& series : chart.series)
@@ -85,7 +90,8 @@ class Drawing {
         const double floor = top_ + kPlotHeight;
         for (const double tick : x_ticks_)
             draw("<text class=\"middle\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", across(tick),
-                 floor + 18, short_number(tick));
+                 floor + 18,
+                 chart_.x_scale == Scale::logarithmic ? binary_number(tick) : short_number(tick));
         draw("<text class=\"middle\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", (kLeft + kWidth) / 2,
              floor + 42, escaped(chart_.x_label));
         draw("<text class=\"middle\" transform=\"translate(14 {:.1f}) rotate(-90)\">{}</text>",
