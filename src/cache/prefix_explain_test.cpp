@@ -41,4 +41,51 @@ TEST(PrefixExplain, of_several_continuations_names_the_most_recent) {
     EXPECT_EQ(report.difference->old_tokens, Tokens{700});
 }
 
+// ---- drawing ----
+
+TEST(PrefixDraw, a_chain_is_one_line_and_branches_stand_below_it) {
+    TestRig rig({.n_blocks = 16, .n_sleeping = 8});
+    rig.publish(kNs, joined(count_from(1, 40), {500}));
+    rig.publish(kNs, joined(count_from(1, 32), {700, 701}));
+    const std::vector<TreeLine> lines = rig.tree.draw(100);
+    ASSERT_EQ(lines.size(), 3u);
+    EXPECT_EQ(lines[0].depth, 0u);
+    EXPECT_EQ(lines[0].n_tokens, 32u);
+    EXPECT_EQ(lines[0].n_blocks, 2u);
+    EXPECT_EQ(lines[0].tokens, count_from(1, 32));
+    EXPECT_EQ(lines[1].depth, 1u);
+    EXPECT_EQ(lines[1].first_token_at, 32u);
+    EXPECT_EQ(lines[1].tokens, joined(count_from(33, 8), {500}));
+    EXPECT_EQ(lines[2].tokens, (Tokens{700, 701}));
+    EXPECT_EQ(rig.tree.draw(2).size(), 2u);
+}
+
+TEST(PrefixDraw, tells_ram_from_tier_from_ghost_and_what_is_held) {
+    TestRig rig({.n_blocks = 16, .n_sleeping = 8});
+    rig.publish(kNs, count_from(1, 60));
+    const std::vector<SaveItem> items = rig.tree.unsaved(kNs, count_from(1, 60));
+    rig.tree.note_saved(items[2].node, 1, 1, 16);
+    rig.tree.let_go_shared(2);  // the items hold shares
+    const PrefixHit hit = rig.tree.find(kNs, count_from(1, 32));
+    ASSERT_TRUE(rig.tree.pin_until(hit, 5));
+    const std::vector<TreeLine> lines = rig.tree.draw(100);
+    ASSERT_EQ(lines.size(), 1u);
+    EXPECT_EQ(lines[0].n_tokens, 60u);
+    EXPECT_EQ(lines[0].ram_tokens, 32u);
+    EXPECT_EQ(lines[0].tier_tokens, 16u);
+    EXPECT_EQ(lines[0].ghost_tokens, 12u);
+    EXPECT_EQ(lines[0].n_blocks, 2u);
+    EXPECT_EQ(lines[0].n_shared, 2u);
+    EXPECT_TRUE(lines[0].is_pinned);
+}
+
+TEST(PrefixDraw, numbers_its_namespaces) {
+    TestRig rig({});
+    rig.publish(kNs, {1});
+    rig.publish(namespace_key({"other"}), {2});
+    const std::vector<TreeLine> lines = rig.tree.draw(10);
+    ASSERT_EQ(lines.size(), 2u);
+    EXPECT_NE(lines[0].ns_index, lines[1].ns_index);
+}
+
 }  // namespace kvik

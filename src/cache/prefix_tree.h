@@ -262,6 +262,7 @@ class PrefixTree {
     size_t at(uint32_t node, uint32_t group) const { return size_t{node} * n_groups() + group; }
     uint32_t n_groups() const { return static_cast<uint32_t>(windows_.size()); }
     void set_block(uint32_t node, uint32_t group, const BlockRef& ref, uint32_t n_rows);
+    void clear_block(uint32_t node, uint32_t group);
     void clear_blocks(uint32_t node, uint32_t first_group);
     uint32_t group_mask(uint32_t node) const;
     uint32_t put(uint32_t parent, std::span<const TokenId> tokens, Offer offer,

@@ -68,12 +68,14 @@ void PrefixTree::extend(uint32_t node, std::span<const TokenId> tokens, Offer of
         absorb(node, sleeper.child);
         free_node(sleeper.child);
     }
-    clear_blocks(node, n_full_);  // a window's shorter fill may go on elsewhere
     for (uint32_t g = 0; g < n_groups(); ++g) {
-        if (!offer[g]) continue;
-        set_block(node, g, *offer[g], static_cast<uint32_t>(tokens.size()));
-        ++report.n_new;
-        ++stats_.replaced_blocks;
+        if (offer[g]) {
+            set_block(node, g, *offer[g], static_cast<uint32_t>(tokens.size()));
+            ++report.n_new;
+            ++stats_.replaced_blocks;
+        } else if (block(node, g).ref && block(node, g).ref->is_shared()) {
+            clear_block(node, g);  // whoever has it too may go on elsewhere and publish that
+        }
     }
     mark_distance(node);
 }
@@ -121,12 +123,15 @@ void PrefixTree::set_block(uint32_t node, uint32_t group, const BlockRef& ref, u
     if (group >= n_full_) enter_loose(node);
 }
 
-void PrefixTree::clear_blocks(uint32_t node, uint32_t first_group) {
+void PrefixTree::clear_block(uint32_t node, uint32_t group) {
+    stats_.cached_blocks -= block(node, group).ref.has_value();
     leave_loose(node);
-    for (uint32_t g = first_group; g < n_groups(); ++g) {
-        stats_.cached_blocks -= block(node, g).ref.has_value();
-        block(node, g) = {};
-    }
+    block(node, group) = {};
+    enter_loose(node);
+}
+
+void PrefixTree::clear_blocks(uint32_t node, uint32_t first_group) {
+    for (uint32_t g = first_group; g < n_groups(); ++g) clear_block(node, g);
 }
 
 uint32_t PrefixTree::group_mask(uint32_t node) const {

@@ -28,6 +28,8 @@ struct TestRigOptions {
     KvType type = KvType::f16;
     std::vector<uint32_t> windows = {};  // of each layer; empty: one group of two layers
     EvictionPolicy policy = EvictionPolicy::lru;
+    uint32_t n_sleeping = 0;
+    uint32_t resume_every = 0;
     std::function<double(uint32_t depth, uint32_t n_tokens)> recompute_ms = nullptr;
 };
 
@@ -44,6 +46,8 @@ struct TestRig {
                 .groups = storage.spec().groups,
                 .logits_bytes = options.logits_bytes,
                 .policy = options.policy,
+                .n_sleeping = options.n_sleeping,
+                .resume_every = options.resume_every,
                 .recompute_ms = options.recompute_ms}) {}
 
     // It may grow longer than the pool has blocks for.

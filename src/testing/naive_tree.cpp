@@ -242,7 +242,7 @@ uint64_t NaiveTree::put(uint32_t ns, const NaiveTokens& path, const Offer& offer
         id = shorter->id;
         shorter->path = path;
         for (uint32_t g = 0; g < offer.size(); ++g)
-            if (options_.shape.windows[g] > 0) shorter->groups[g] = {};
+            if (!offer[g] && shorter->groups[g].ref.use_count() > 1) shorter->groups[g] = {};
         if (asleep) {
             absorb(*shorter, *asleep);
             erase(asleep->id);
