@@ -128,8 +128,8 @@ class PrefixTree {
 
     // Frees n_blocks blocks or as many as it can, and returns how many; a few more may go, as all
     // groups of a node go together. First the blocks of windows that no resume point needs, the
-    // least recently used first; then leaves in the policy's order, which fall asleep. Pinned
-    // leaves and blocks that somebody else owns too are passed over.
+    // least recently used first; then leaves in the policy's order, which fall asleep; at last the
+    // windows of resume points. What is pinned or owned by somebody else too is passed over.
     uint32_t evict(uint32_t n_blocks);
 
     // The last resort before preemption: lets go of up to n_leaves unpinned leaves that live
@@ -287,6 +287,7 @@ class PrefixTree {
     uint32_t n_unshared(uint32_t node) const;
     uint32_t drop_half_awake();
     uint32_t evict_loose(uint32_t n_blocks);
+    uint32_t evict_anchored(uint32_t n_blocks);
     uint32_t remove_leaves(uint32_t n_most, Owners owners);
     void unpin(uint32_t node);
     void end_timed_pin(uint32_t node);

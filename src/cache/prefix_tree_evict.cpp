@@ -27,6 +27,7 @@ uint32_t PrefixTree::evict(uint32_t n_blocks) {
     uint32_t n_freed = n_blocks > 0 ? drop_half_awake() : 0;
     if (n_freed < n_blocks) n_freed += evict_loose(n_blocks - n_freed);
     if (n_freed < n_blocks) n_freed += remove_leaves(n_blocks - n_freed, Owners::tree_alone);
+    if (n_freed < n_blocks) n_freed += evict_anchored(n_blocks - n_freed);
     stats_.evicted_blocks += n_freed;
     return n_freed;
 }
@@ -74,6 +75,24 @@ uint32_t PrefixTree::evict_loose(uint32_t n_blocks) {
     }
     for (const uint32_t node : passed_over) enter_loose(node);
     stats_.evicted_window_blocks += n_freed;
+    return n_freed;
+}
+
+// Live sequences own all leaves, but perhaps not the windows of resume points before. Those go, the
+// least recently used first, of one path the first: whoever goes back that far computes more again.
+uint32_t PrefixTree::evict_anchored(uint32_t n_blocks) {
+    if (most_window_ == 0) return 0;
+    std::vector<Loose> points;
+    for (uint32_t at = 0; at < nodes_.size(); ++at)
+        if (nodes_[at].resume_rows > 0 && nodes_[at].n_pins == 0)
+            points.emplace_back(nodes_[at].last_use, nodes_[at].begin, at);
+    std::ranges::sort(points);
+    uint32_t n_freed = 0;
+    for (const auto& [last_use, begin, node] : points) {
+        if (n_freed >= n_blocks) break;
+        drop_resume_points(node);
+        n_freed += evict_loose(n_blocks - n_freed);
+    }
     return n_freed;
 }
 

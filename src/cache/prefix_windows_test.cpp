@@ -171,6 +171,20 @@ TEST(PrefixWindows, pins_keep_their_windows) {
     EXPECT_EQ(rig.tree.find(kNs, count_from(1, 120)).n_tokens, 80u);
 }
 
+TEST(PrefixWindows, of_a_path_that_is_in_use_old_resume_points_go_before_its_end) {
+    TestRig rig(windows());
+    publish_on_the_way(rig, count_from(1, 320), {100, 200}, InsertKind::boundary);
+    BlockTable table = rig.table();
+    table.adopt(rig.tree.find(kNs, count_from(1, 320)));
+    const uint32_t n_before = rig.pool.n_used();
+    rig.tree.evict(rig.tree.stats().cached_blocks);
+    rig.tree.check_invariants();
+    EXPECT_LT(rig.pool.n_used(), n_before);
+    EXPECT_EQ(rig.pool.n_used(), table.n_blocks());
+    EXPECT_EQ(rig.tree.find(kNs, count_from(1, 320)).n_tokens, 320u);
+    EXPECT_EQ(rig.tree.find(kNs, count_from(1, 200)).n_tokens, 0u);
+}
+
 TEST(PrefixWindows, of_a_path_in_ram_only_the_missing_windows_are_read) {
     TestRig rig({.n_blocks = 200, .windows = {0, kWindow}, .n_sleeping = 50});
     rig.publish(kNs, count_from(1, 160));

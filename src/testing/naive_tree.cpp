@@ -448,6 +448,7 @@ uint32_t NaiveTree::evict(uint32_t n_blocks) {
     }
     if (n_freed < n_blocks) n_freed += evict_loose(n_blocks - n_freed);
     if (n_freed < n_blocks) n_freed += remove_leaves(n_blocks - n_freed, Owners::tree_alone);
+    if (n_freed < n_blocks) n_freed += evict_anchored(n_blocks - n_freed);
     return n_freed;
 }
 
@@ -471,6 +472,23 @@ uint32_t NaiveTree::evict_loose(uint32_t n_blocks) {
             n_freed += next->groups[g].ref != nullptr;
             next->groups[g] = {};
         }
+    }
+    return n_freed;
+}
+
+uint32_t NaiveTree::evict_anchored(uint32_t n_blocks) {
+    uint32_t n_freed = 0;
+    while (n_freed < n_blocks) {
+        Entry* next = nullptr;
+        for (Entry& entry : entries_) {
+            if (entry.resume_points.empty() || entry.n_pins > 0 || entry.pinned_until > 0) continue;
+            if (!next || std::pair(entry.last_use, place_of(entry)) <
+                             std::pair(next->last_use, place_of(*next)))
+                next = &entry;
+        }
+        if (!next) break;
+        next->resume_points.clear();
+        n_freed += evict_loose(n_blocks - n_freed);
     }
     return n_freed;
 }

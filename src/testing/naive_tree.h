@@ -130,6 +130,7 @@ class NaiveTree {
     void forget_uncovered_logits();
     uint32_t n_timed_blocks(const Entry* more) const;
     uint32_t evict_loose(uint32_t n_blocks);
+    uint32_t evict_anchored(uint32_t n_blocks);
     uint32_t remove_leaves(uint32_t n_most, Owners owners);
 
     NaiveTreeOptions options_;
