@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <utility>
 
 #include "base/arena.h"
@@ -31,6 +32,10 @@ class KvStorage {
     const KvSpec& spec() const { return spec_; }
     uint32_t n_blocks() const { return n_blocks_; }
     uint64_t n_bytes() const { return arena_.n_bytes(); }
+    std::span<std::byte> bytes(BlockId block) const {  // all of it, for a tier below
+        const uint64_t n = spec_.block_bytes();
+        return {arena_.data() + static_cast<uint64_t>(block) * n, n};
+    }
 
     // Rows of `to` at or past n_tokens are undefined afterwards: their owner writes them before
     // anybody reads them.

@@ -1,6 +1,7 @@
 // Stepper: which jobs take part in steps, and with which cached prefix they start.
 #include <algorithm>
 
+#include "engine/explain.h"
 #include "engine/stepper.h"
 
 namespace kvik {
@@ -42,7 +43,7 @@ bool Stepper::waits_for_twin(const Job& job) {
     return false;
 }
 
-// Room for all known tokens and one more, and a spare block for each that runs already: else the
+// Room for all known tokens and one more, and a spare place for each that runs already: else the
 // newcomer would only be preempted again. A sequence alone always fits (Engine::submit saw to it).
 bool Stepper::fits(const Job& job, const PrefixHit& hit) {
     census_.begin();
@@ -57,25 +58,74 @@ bool Stepper::fits(const Job& job, const PrefixHit& hit) {
     if (n_running == 0) return true;
     if (n_running + job.n_most_sequences() > settings_.max_sequences) return false;
     census_.add(hit);
-    const uint32_t block_tokens = cache_->block_tokens();
-    const uint32_t n_all = job.sequence.n_tokens() / block_tokens + 1;
-    const uint32_t n_beams_want = job.beams ? job.beams->n_places_wanted(job.sequence) : 0;
-    const uint32_t n_wanted = n_all - hit.n_tokens / block_tokens + n_running + n_beams_want;
+    const KvSpec& kv = settings_.kv;
+    const uint32_t n_all = job.sequence.n_tokens() / kv.block_tokens + 1;
+    const uint64_t n_new = n_all - hit.n_tokens / kv.block_tokens;
+    const uint32_t n_of_beams = job.beams ? job.beams->n_places_wanted(job.sequence) : 0;
+    const uint64_t n_wanted = kv.most_blocks(n_new * kv.block_tokens, settings_.ubatch) +
+                              uint64_t{n_running + n_of_beams} * kv.n_groups();
     return n_wanted <= cache_->n_blocks() - census_.n_blocks();
+}
+
+// What is in RAM; the first time, what the disk has is read before.
+PrefixHit Stepper::look_up(Job& job) {
+    if (!job.may_adopt()) return {};
+    const std::span<const TokenId> tokens = job.sequence.tokens();
+    if (!job.woken) {
+        if (job.request.want_kv_report) job.path = cache_->explain(job.ns, tokens);
+        const double began_ms = parts_.now_ms();
+        job.woken = cache_->wake(job.ns, tokens);
+        if (!job.woken->empty()) job.started_ms = began_ms;  // reading is part of the prompt
+    }
+    return cache_->find(job.ns, tokens);
+}
+
+// When it takes part for the first time: what it found, and why no more.
+void Stepper::note_start(Job& job, const PrefixHit& hit) {
+    const uint32_t block_tokens = cache_->block_tokens();
+    if (!job.started_ms) job.started_ms = parts_.now_ms();
+    job.n_cached = hit.n_tokens;
+    job.branch_at = hit.n_resident > hit.n_tokens ? hit.n_resident : 0;
+    std::vector<FoundRun> found;
+    std::span<const uint32_t> woken;
+    if (job.woken) woken = *job.woken;
+    for (uint32_t at = 0; at < hit.n_tokens; at += block_tokens) {
+        const uint32_t n = std::min(block_tokens, hit.n_tokens - at);
+        const bool was_read = std::binary_search(woken.begin(), woken.end(), at / block_tokens);
+        found.push_back({n, was_read ? KvSource::disk : KvSource::ram});
+        if (was_read) job.n_disk += n;
+    }
+    const double saved_ms = cache_->recompute_ms(hit.n_tokens);
+    counts_.n_hit_tokens += hit.n_tokens;
+    counts_.n_disk_tokens += job.n_disk;
+    counts_.saved_ms += saved_ms;
+    if (!job.request.want_kv_report) return;
+    const std::span<const TokenId> tokens = job.sequence.tokens();
+    PromptFacts facts{.prompt = tokens,
+                      .found = std::move(found),
+                      .path = job.path.value_or(PathReport{}),
+                      .cache = job.may_adopt() ? CachePolicy::reuse : CachePolicy::off,
+                      .saved_ms = saved_ms,
+                      .now_ms = *job.started_ms};
+    facts.lacks_logits = hit.n_tokens + 1 == tokens.size() && job.may_adopt() &&
+                         cache_->n_cached(job.ns, tokens) == tokens.size();
+    if (!job.request.cache_salt.empty())
+        facts.n_without_salt = cache_->explain(cache_->ns(), tokens).n_known;
+    job.kv_report = explain(facts, parts_.tokenizer);
 }
 
 bool Stepper::admit(Job& job) {
     Sequence& sequence = job.sequence;
-    PrefixHit hit;
-    if (job.may_adopt()) hit = cache_->find(job.ns, sequence.tokens());
+    PrefixHit hit = look_up(job);
     if (!fits(job, hit)) return false;
     job.is_admitted = true;
-    if (!job.started_ms) {
-        job.started_ms = parts_.now_ms();
-        job.n_cached = hit.n_tokens;
+    if (!job.has_started) {
+        job.has_started = true;
+        note_start(job, hit);
+    } else {
+        counts_.n_hit_tokens += hit.n_tokens;
     }
     if (hit.n_tokens == 0) return true;
-    counts_.n_hit_tokens += hit.n_tokens;
     const std::span<float> row = logits_rows(0, 1);
     std::copy(hit.logits.begin(), hit.logits.end(), row.begin());
     cache_->adopt(sequence, std::move(hit));

@@ -1,9 +1,15 @@
 // Stepper: from a plan to tokens.
+#include <utility>
+
 #include "base/check.h"
 #include "engine/stepper.h"
 #include "sample/logprob.h"
 
 namespace kvik {
+
+static constexpr uint32_t kLeastTimedRows = 16;  // fewer say little of what a prompt costs
+static constexpr uint32_t kPublishEvery =
+    256;  // tokens of an answer; a divisor of the tree's resume_every
 
 void Stepper::compute() {
     batch_.begin();
@@ -16,14 +22,22 @@ void Stepper::compute() {
     }
     ++counts_.n_steps;
     count_families();
+    const bool is_prompt = plan_.rows.size() == 1 && plan_.rows[0].n_rows >= kLeastTimedRows;
+    const double started_ms = is_prompt ? parts_.now_ms() : 0;
     const Result<void> done = forward({0, batch_.n_logits_rows()});
     if (!done) forward_alone(plan_.rows);
+    if (done && is_prompt) {
+        const Sequence& sequence = *running_[plan_.rows[0].sequence].sequence;
+        cache_->rate().note(plan_.rows[0].n_rows, sequence.n_computed(),
+                            parts_.now_ms() - started_ms);
+    }
 
     for (const PlannedRows& rows : plan_.rows) {
         const Runner& runner = running_[rows.sequence];
         if (runner.job->error) continue;
         runner.sequence->commit(rows.n_rows);
         counts_.n_rows += rows.n_rows;
+        if (cache_->has_windows() && !runner.beam) publish_on_the_way(*runner.job);
     }
     uint32_t n_logits_rows = 0;
     for (const PlannedRows& rows : plan_.rows) {
@@ -32,6 +46,19 @@ void Stepper::compute() {
         n_logits_rows += rows.n_logits_rows;
         if (!runner.job->error) take_logits(runner, logits);
     }
+}
+
+// Blocks behind a window are let go of in the next step: what others may resume from is published
+// before. Where an answer has stop strings its tokens may still be refused.
+void Stepper::publish_on_the_way(Job& job) {
+    if (job.cache == CachePolicy::off) return;
+    const uint32_t n_computed = job.sequence.n_computed(), n_prompt = job.sequence.n_prompt();
+    if (job.branch_at > 0 && n_computed >= job.branch_at) {
+        cache_->publish(job.ns, job.sequence, std::exchange(job.branch_at, 0));
+    }
+    const bool is_due = n_computed < n_prompt || n_computed % kPublishEvery == 0;
+    if (!is_due || (n_computed > n_prompt && !job.request.stop.empty())) return;
+    cache_->publish(job.ns, job.sequence, n_computed, InsertKind::passing);
 }
 
 // The batch as it is laid out, its logits and notes to these rows of theirs.
@@ -86,10 +113,19 @@ void Stepper::take_logits(Job& job, LogitsRows rows) {
     pick(job, row, notes_.rows(last, 1)[0]);
 }
 
+// The prompt is cached to its end.
+void Stepper::keep(Job& job) {
+    if (job.request.pin_ms <= 0 || job.cache == CachePolicy::off) return;
+    cache_->pin(job.ns, job.sequence.prompt(), parts_.now_ms() + job.request.pin_ms);
+}
+
 // row : [vocab_size] logits after the sequence's last token; tiles: of the row, empty if it was kept.
 void Stepper::pick(Job& job, std::span<const float> row, const LogitTiles& tiles) {
     const double now_ms = parts_.now_ms();
-    if (!job.first_pick_ms) job.first_pick_ms = now_ms;
+    if (!job.first_pick_ms) {
+        job.first_pick_ms = now_ms;
+        keep(job);
+    }
     job.end = job.answer.ended();
     if (job.end) return;
     if (job.beams) return begin_beams(job, {row, tiles, job.sequence.n_tokens()});

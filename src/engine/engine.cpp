@@ -59,10 +59,16 @@ Result<std::unique_ptr<Engine::Impl>> Engine::Impl::open(EngineParts parts,
     return impl;
 }
 
+static constexpr std::chrono::milliseconds kDiskPause(2);
+
 void Engine::Impl::run() {
     leave_signals_to_main();
     while (!inbox.closed()) {
         if (!stepper->step()) {
+            if (stepper->poll_disk()) {
+                inbox.wait_for(kDiskPause);
+                continue;
+            }
             calibrate_when_idle();
             inbox.wait();
         }

@@ -10,6 +10,7 @@
 
 #include "base/digest.h"
 #include "cache/namespace_key.h"
+#include "cache/prefix_reports.h"
 #include "engine/answer.h"
 #include "engine/beam_job.h"
 #include "engine/kv_family.h"
@@ -44,6 +45,12 @@ struct Job {
     std::optional<double> first_pick_ms;  // the prompt is computed
     double last_pick_ms = 0;
     uint32_t n_cached = 0;
+    bool has_started = false;
+    uint32_t branch_at = 0;          // tokens after which it leaves the path of others; 0: nowhere
+    std::optional<PathReport> path;  // what the cache knew of its prompt, if asked for
+    std::optional<std::vector<uint32_t>> woken;  // places read from disk; nothing: not looked yet
+    uint32_t n_disk = 0;
+    std::optional<KvReport> kv_report;
 
     bool wants_prompt_logits() const { return static_cast<bool>(request.on_prompt_logits); }
     // The prompt is computed from its start if somebody wants to see all of its logits.

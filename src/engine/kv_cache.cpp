@@ -6,19 +6,39 @@
 
 namespace kvik {
 
-Result<std::unique_ptr<KvCache>> KvCache::open(const Settings& settings) {
+Result<std::unique_ptr<KvCache>> KvCache::open(const Settings& settings, uint32_t vocab_size) {
     KVIK_TRY(KvStorage storage, KvStorage::open(settings.kv, settings.budget.n_blocks));
-    return std::unique_ptr<KvCache>(new KvCache(std::move(storage), settings));
+    std::unique_ptr<KvCache> cache(new KvCache(std::move(storage), settings, vocab_size));
+    if (settings.cache_folder.empty()) return cache;
+    KVIK_TRY(std::unique_ptr<DiskTier> tier,
+             DiskTier::open({.folder = settings.cache_folder,
+                             .quota_bytes = settings.disk_bytes,
+                             .block_bytes = settings.kv.block_bytes(),
+                             .n_groups = settings.kv.n_groups(),
+                             .block_tokens = settings.kv.block_tokens,
+                             .identity = settings.identity}));
+    cache->sleep_ = std::make_unique<KvSleep>(
+        std::move(tier), KvParts{cache->pool_, cache->storage_, cache->tree_, vocab_size});
+    return cache;
 }
 
-KvCache::KvCache(KvStorage storage, const Settings& settings)
+KvCache::KvCache(KvStorage storage, const Settings& settings, uint32_t vocab_size)
     : ns_(settings.ns),
       storage_(std::move(storage)),
       pool_(settings.budget.n_blocks),
       tree_({.block_tokens = settings.kv.block_tokens,
              .n_blocks = settings.budget.n_blocks,
+             .groups = settings.kv.groups,
              .logits_bytes = settings.budget.logits_bytes,
-             .policy = settings.evict}) {}
+             .policy = settings.evict,
+             .n_sleeping = settings.budget.n_sleeping,
+             .recompute_ms = [this](uint32_t depth,
+                                    uint32_t n_tokens) { return rate_.ms(n_tokens, depth); }}),
+      vocab_size_(vocab_size) {}
+
+std::vector<uint32_t> KvCache::wake(const NamespaceKey& ns, std::span<const TokenId> tokens) {
+    return sleep_ ? sleep_->wake(ns, tokens) : std::vector<uint32_t>();
+}
 
 PrefixHit KvCache::find(const NamespaceKey& ns, std::span<const TokenId> tokens) const {
     PrefixHit hit = tree_.find(ns, tokens);
@@ -35,24 +55,39 @@ void KvCache::adopt(Sequence& sequence, PrefixHit&& hit) {
     sequence.table().adopt(std::move(hit));
 }
 
-void KvCache::publish(const NamespaceKey& ns, Sequence& sequence, uint32_t n_tokens) {
+void KvCache::publish(const NamespaceKey& ns, Sequence& sequence, uint32_t n_tokens,
+                      InsertKind kind) {
     KVIK_CHECK(n_tokens <= sequence.n_computed(), "only computed tokens are published");
     if (n_tokens == 0) return;
     const std::span<const TokenId> tokens = sequence.tokens().first(n_tokens);
-    const InsertReport report = tree_.insert(ns, tokens, sequence.table().group_blocks());
+    const InsertReport report = tree_.insert(ns, tokens, sequence.table().group_blocks(), kind);
     if (report.n_duplicates > 0) sequence.table().remap(tree_.find(ns, tokens));
 }
 
 void KvCache::store_logits(const NamespaceKey& ns, std::span<const TokenId> tokens,
                            std::span<const float> logits) {
     tree_.store_logits(ns, tokens, logits);
+    if (sleep_) sleep_->save_logits(ns, tokens, logits);
+}
+
+void KvCache::save(const NamespaceKey& ns, std::span<const TokenId> tokens) {
+    if (sleep_) sleep_->save(ns, tokens);
+}
+
+bool KvCache::pin(const NamespaceKey& ns, std::span<const TokenId> tokens, double until_ms) {
+    return tree_.pin_until(tree_.find(ns, tokens), until_ms);
+}
+
+void KvCache::finish_disk() {
+    if (sleep_) sleep_->finish();
 }
 
 void KvCache::check_invariants(uint64_t n_held) const {
     pool_.check_invariants();
     tree_.check_invariants();
-    KVIK_CHECK(pool_.n_handles() == n_held + tree_.stats().cached_blocks,
-               "every share of a block is a table's or the tree's");
+    const uint64_t n_written = sleep_ ? sleep_->n_held() : 0;
+    KVIK_CHECK(pool_.n_handles() == n_held + n_written + tree_.stats().cached_blocks,
+               "every share of a block is a table's, the tree's or of a block being written");
 }
 
 }  // namespace kvik

@@ -3,7 +3,8 @@
 // Owner   all KV memory; it outlives every Sequence made over it and stays where it is.
 // Threads the engine thread.
 // Cost    evicting is the tree's; find and publish are linear in the tokens.
-// Invariant a block is free, or in a sequence's table, or in the tree: check_invariants says so.
+// Invariant a block is free, or in a sequence's table, or in the tree, or on its way to disk:
+//         check_invariants says so.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,8 @@
 #include "cache/block_table.h"
 #include "cache/kv_storage.h"
 #include "cache/prefix_tree.h"
+#include "engine/kv_sleep.h"
+#include "engine/prefill_rate.h"
 #include "engine/settings.h"
 #include "sched/sequence.h"
 
@@ -22,7 +25,7 @@ namespace kvik {
 
 class KvCache {
   public:
-    static Result<std::unique_ptr<KvCache>> open(const Settings& settings);
+    static Result<std::unique_ptr<KvCache>> open(const Settings& settings, uint32_t vocab_size);
 
     BlockTable make_table(uint32_t max_tokens) { return {pool_, storage_, max_tokens}; }
     KvView view() const { return storage_.view(); }
@@ -35,18 +38,39 @@ class KvCache {
     // All of what follows is within a namespace: that of the engine, or one below it.
     const NamespaceKey& ns() const { return ns_; }
 
+    // Brings back from disk what makes more of `tokens` usable. The places that were read, in order.
+    std::vector<uint32_t> wake(const NamespaceKey& ns, std::span<const TokenId> tokens);
+
     // The longest cached prefix of `tokens` from which the last token's logits can be had: all of
     // them if those logits are stored, else at least one less.
     PrefixHit find(const NamespaceKey& ns, std::span<const TokenId> tokens) const;
     uint32_t n_cached(const NamespaceKey& ns,
                       std::span<const TokenId> tokens) const;  // however its logits
+    PathReport explain(const NamespaceKey& ns, std::span<const TokenId> tokens) const {
+        return tree_.explain(ns, tokens);
+    }
     void adopt(Sequence& sequence, PrefixHit&& hit);
 
     // Shares the KV of the sequence's first n tokens; blocks that were computed twice are freed.
-    void publish(const NamespaceKey& ns, Sequence& sequence, uint32_t n_tokens);
+    void publish(const NamespaceKey& ns, Sequence& sequence, uint32_t n_tokens,
+                 InsertKind kind = InsertKind::boundary);
+    // What was published of them goes to disk too, if there is one.
+    void save(const NamespaceKey& ns, std::span<const TokenId> tokens);
     // Remembers the logits after these tokens, which are published.
     void store_logits(const NamespaceKey& ns, std::span<const TokenId> tokens,
                       std::span<const float> logits);
+
+    // Keeps what is cached of `tokens` until then. False: too much is so kept already.
+    bool pin(const NamespaceKey& ns, std::span<const TokenId> tokens, double until_ms);
+    void set_clock(double now_ms) { tree_.set_clock(now_ms); }
+    PrefillRate& rate() { return rate_; }
+    double recompute_ms(uint32_t n_tokens) const { return rate_.ms(n_tokens, 0); }
+    bool has_windows() const { return storage_.spec().n_groups() > 1; }
+
+    // Takes note of what the disk did. True: something is still being written.
+    bool poll_disk() { return sleep_ && sleep_->poll(); }
+    void finish_disk();  // waits for it
+    DiskStats disk_stats() const { return sleep_ ? sleep_->stats() : DiskStats{}; }
 
     void forget(const NamespaceKey& ns, std::span<const TokenId> tokens, uint32_t from,
                 ForgetKind kind) {
@@ -59,12 +83,15 @@ class KvCache {
     void check_invariants(uint64_t n_held) const;
 
   private:
-    KvCache(KvStorage storage, const Settings& settings);
+    KvCache(KvStorage storage, const Settings& settings, uint32_t vocab_size);
 
     NamespaceKey ns_;
     KvStorage storage_;
     BlockPool pool_;
-    PrefixTree tree_;  // gives its blocks back before the pool dies
+    PrefillRate rate_;
+    PrefixTree tree_;                 // gives its blocks back before the pool dies
+    std::unique_ptr<KvSleep> sleep_;  // null: no disk tier
+    uint32_t vocab_size_;
 };
 
 }  // namespace kvik

@@ -8,7 +8,8 @@
 namespace kvik {
 
 Result<std::unique_ptr<Stepper>> Stepper::open(StepperParts parts, const Settings& settings) {
-    KVIK_TRY(std::unique_ptr<KvCache> cache, KvCache::open(settings));
+    KVIK_TRY(std::unique_ptr<KvCache> cache,
+             KvCache::open(settings, parts.model.spec().vocab_size));
     KVIK_TRY(std::unique_ptr<Scratch> scratch,
              parts.model.make_scratch(settings.scratch_limits(), parts.pool));
     return std::unique_ptr<Stepper>(
@@ -39,6 +40,8 @@ Stepper::Stepper(StepperParts parts, const Settings& settings, std::unique_ptr<K
 
 bool Stepper::step() {
     take();
+    cache_->set_clock(parts_.now_ms());
+    cache_->poll_disk();
     run_tasks();
     end_cancelled();
     admit();
@@ -57,8 +60,9 @@ void Stepper::end_all() {
         for (auto& job : jobs_) job->end = FinishReason::cancelled;
         sweep();
         take();
-        if (jobs_.empty()) return;
+        if (jobs_.empty()) break;
     }
+    cache_->finish_disk();
 }
 
 // ---- from the inbox, and to the end ----
@@ -132,11 +136,13 @@ static Summary summary_of(const Job& job, double now_ms) {
     const double picked_ms = job.first_pick_ms.value_or(now_ms);
     summary.timings = {.prompt_n = job.sequence.n_prompt(),
                        .cached_n = job.n_cached,
+                       .disk_n = job.n_disk,
                        .decode_n = job.answer.n_tokens(),
                        .queue_ms = started_ms - job.submitted_ms,
                        .prompt_ms = picked_ms - started_ms,
                        .decode_ms = job.answer.n_tokens() > 0 ? job.last_pick_ms - picked_ms : 0};
     if (job.hash) summary.logits_sha256 = job.hash->hex();
+    summary.kv_report = job.kv_report;
     return summary;
 }
 
@@ -144,8 +150,10 @@ static Summary summary_of(const Job& job, double now_ms) {
 void Stepper::release(Job& job) {
     if (job.beams) release_beams(job);
     if (job.cache == CachePolicy::reuse && !job.error) {
-        const uint32_t n_kept = job.sequence.n_prompt() + job.answer.n_kept();
-        cache_->publish(job.ns, job.sequence, std::min(n_kept, job.sequence.n_computed()));
+        const uint32_t n_kept =
+            std::min(job.sequence.n_prompt() + job.answer.n_kept(), job.sequence.n_computed());
+        cache_->publish(job.ns, job.sequence, n_kept);
+        cache_->save(job.ns, job.sequence.tokens().first(n_kept));
     }
     job.sequence.give_up();
 }

@@ -41,8 +41,10 @@ struct StepperParts {
 
 struct StepCounts {
     uint64_t n_steps = 0;
-    uint64_t n_rows = 0;        // computed, of prompts and streams
-    uint64_t n_hit_tokens = 0;  // adopted instead
+    uint64_t n_rows = 0;         // computed, of prompts and streams
+    uint64_t n_hit_tokens = 0;   // adopted instead
+    uint64_t n_disk_tokens = 0;  // of these, read from disk
+    double saved_ms = 0;         // what computing those would have taken
     uint64_t n_preemptions = 0;
 };
 
@@ -50,7 +52,8 @@ class Stepper {
   public:
     static Result<std::unique_ptr<Stepper>> open(StepperParts parts, const Settings& settings);
 
-    bool step();     // false: nothing waits and nothing runs
+    bool step();                                      // false: nothing waits and nothing runs
+    bool poll_disk() { return cache_->poll_disk(); }  // true: something is still being written
     void end_all();  // everything under way and in the inbox is cancelled
 
     // Plans by these from now on.
@@ -87,6 +90,8 @@ class Stepper {
     // admission.cpp
     void admit();
     bool admit(Job& job);
+    PrefixHit look_up(Job& job);
+    void note_start(Job& job, const PrefixHit& hit);
     bool waits_for_twin(const Job& job);
     bool fits(const Job& job, const PrefixHit& hit);
     // plan_step.cpp
@@ -95,6 +100,8 @@ class Stepper {
     void preempt(Job& job);
     // compute.cpp
     void compute();
+    void publish_on_the_way(Job& job);
+    void keep(Job& job);
     void forward_alone(std::span<const PlannedRows> rows);
     struct LogitsRows {
         uint32_t first, n;

@@ -1,0 +1,125 @@
+// A restart: what one engine published, another finds in the folder that it left.
+#include "engine/kv_sleep.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "engine/rig/requests.h"
+#include "engine/rig/step_rig.h"
+#include "testing/hash_model.h"
+#include "testing/scratch_folder.h"
+
+namespace kvik {
+namespace {
+
+class KvSleepTest : public ::testing::Test {
+  protected:
+    EngineOptions options(uint32_t n_blocks = 200) {
+        EngineOptions options = options_of(model_.spec().kv, 64, 16, n_blocks);
+        options.cache_folder = folder_.path();
+        return options;
+    }
+    std::vector<TokenId> tokens(uint32_t n) { return random_tokens(random_, n); }
+    void expect_right(const GenerateRequest& request, const Told& told) {
+        const Expected right =
+            oracle([&](std::span<const TokenId> t) { return model_.cold_logits(t); }, request);
+        EXPECT_EQ(told.ids, right.ids);
+        EXPECT_EQ(told.summary.logits_sha256, right.hash);
+    }
+
+    ScratchFolder folder_;
+    HashModel model_;
+    Random random_{1};
+};
+
+TEST_F(KvSleepTest, computes_after_a_restart_only_what_is_new) {
+    GenerateRequest request = request_for(tokens(150), 20);
+    Told first;
+    {
+        StepRig rig(model_, options());
+        first = rig.ask(request);
+    }
+    request.prompt = joined(joined(request.prompt, first.ids), tokens(9));
+    const uint64_t n_before = model_.n_rows_computed();
+    StepRig rig(model_, options());
+    request.max_new_tokens = 1;
+    const Told told = rig.ask(request);
+    expect_right(request, told);
+    EXPECT_EQ(told.summary.timings.cached_n, 150u + 19);
+    EXPECT_EQ(told.summary.timings.disk_n, 150u + 19);
+    EXPECT_EQ(model_.n_rows_computed() - n_before, 10u);
+}
+
+TEST_F(KvSleepTest, runs_no_step_for_the_same_prompt_after_a_restart) {
+    const GenerateRequest request = request_for(tokens(77), 1);
+    StepRig(model_, options()).ask(request);
+    const uint64_t n_before = model_.n_rows_computed();
+    StepRig rig(model_, options());
+    expect_right(request, rig.ask(request));
+    EXPECT_EQ(model_.n_rows_computed(), n_before);
+}
+
+TEST_F(KvSleepTest, brings_back_what_was_evicted) {
+    StepRig rig(model_, options(14));
+    const GenerateRequest request = request_for(tokens(150), 5);
+    rig.ask(request);
+    for (int i = 0; i < 4; ++i) rig.ask(request_for(tokens(150), 5));
+    const uint64_t n_before = model_.n_rows_computed();
+    const Told told = rig.ask(request);
+    expect_right(request, told);
+    EXPECT_GE(told.summary.timings.cached_n, 149u);
+    EXPECT_GT(told.summary.timings.disk_n, 0u);
+    EXPECT_LE(model_.n_rows_computed() - n_before, 5u);
+}
+
+TEST_F(KvSleepTest, reads_only_what_it_uses) {
+    const GenerateRequest long_one = request_for(tokens(320), 1);
+    StepRig(model_, options()).ask(long_one);
+    GenerateRequest request =
+        request_for({long_one.prompt.begin(), long_one.prompt.begin() + 70}, 1);
+    request.prompt.back() ^= 1;  // 69 tokens are the same: 5 places of 16
+    StepRig rig(model_, options());
+    const Told told = rig.ask(request);
+    expect_right(request, told);
+    EXPECT_EQ(told.summary.timings.disk_n, 69u);
+    EXPECT_EQ(rig.stepper().cache().disk_stats().bytes_read,
+              5 * rig.stepper().cache().block_bytes());
+}
+
+TEST_F(KvSleepTest, computes_what_the_disk_has_lost) {
+    const GenerateRequest request = request_for(tokens(150), 5);
+    StepRig(model_, options()).ask(request);
+    StepRig rig(model_, options());  // it knows of the records; then they are damaged
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+        if (entry.path().extension() == ".seg") std::filesystem::resize_file(entry.path(), 4096);
+    }
+    expect_right(request, rig.ask(request));
+}
+
+TEST_F(KvSleepTest, says_in_the_report_what_was_read) {
+    GenerateRequest request = request_for(tokens(100), 1);
+    StepRig(model_, options()).ask(request);
+    StepRig rig(model_, options());
+    request.want_kv_report = true;
+    request.prompt = joined(request.prompt, tokens(5));
+    const Told told = rig.ask(request);
+    ASSERT_TRUE(told.summary.kv_report.has_value());
+    EXPECT_EQ(told.summary.kv_report->n_tokens(KvSource::disk), 100u);
+    EXPECT_EQ(told.summary.kv_report->n_tokens(KvSource::computed), 5u);
+    EXPECT_EQ(told.summary.kv_report->segments.back().reason, KvReason::never_seen);
+}
+
+TEST_F(KvSleepTest, keeps_another_salt_apart_on_disk_too) {
+    GenerateRequest request = request_for(tokens(100), 1);
+    request.cache_salt = "a";
+    StepRig(model_, options()).ask(request);
+    StepRig rig(model_, options());
+    request.cache_salt = "b";
+    EXPECT_EQ(rig.ask(request).summary.timings.cached_n, 0u);
+    request.cache_salt = "a";
+    EXPECT_EQ(rig.ask(request).summary.timings.cached_n, 100u);
+}
+
+}  // namespace
+}  // namespace kvik
