@@ -138,9 +138,9 @@ std::string reset_finding(const Turn& reset, const Turn& back) {
     return fmt::format(
         "After the change of topic the history is gone: {} tokens, those of the system prompt, "
         "were "
-        "found again. Going back to the first topic found {} of {} tokens, so nothing had been "
-        "lost.",
-        reset.n_reused, back.n_reused, back.n_prompt);
+        "found again. Going back to the first topic found {} of the {} tokens that had been "
+        "computed.",
+        reset.n_reused, back.n_reused, back.n_known);
 }
 
 std::vector<std::string> findings_of(const MultiturnResult& result) {
