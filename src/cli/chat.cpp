@@ -19,6 +19,16 @@ Result<int> chat(const Call& call) {
                .help = "system message",
                .set = into(options.system),
                .settable = Settable::anywhere});
+    flags.add({.name = "--overflow",
+               .value = "error|truncate",
+               .help = "of a full context: an error, or the oldest messages are left out",
+               .set = choose(options.settings.session.overflow, overflow_choices()),
+               .settable = Settable::anywhere});
+    flags.add({.name = "--invalidation",
+               .value = "full|partial|lazy",
+               .help = "of KV that an edit leaves behind: forgotten, kept, evicted first",
+               .set = choose(options.settings.session.invalidation, invalidation_choices()),
+               .settable = Settable::anywhere});
     add_answer_flags(flags, options.settings.answer);
     add_sampling_flags(flags, options.settings.sampling);
     add_engine_flags(flags, engine_options);

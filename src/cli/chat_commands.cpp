@@ -44,7 +44,8 @@ std::span<const ChatLoop::Command> ChatLoop::commands() {
         {"/edit", "[N] [TEXT]", "change the last message, or the N-th, and drop what follows",
          &L::edit},
         {"/list", "", "the conversation, its messages numbered", &L::list},
-        {"/fork", "[NAME]", "go on in a copy of the conversation", &L::fork},
+        {"/fork", "[N] [NAME]", "go on in a copy of the conversation, as it was after message N",
+         &L::fork},
         {"/branch", "[NAME]", "go to another copy; - goes back; alone it lists them", &L::branch},
         {"/system", "[TEXT]", "show or change the system message; none removes it",
          &L::change_system},
@@ -53,7 +54,8 @@ std::span<const ChatLoop::Command> ChatLoop::commands() {
         {"/load", "FILE", "read them back", &L::load},
         {"/stats", "", "tokens and speed so far", &L::show_stats},
         {"/cache", "", "what the KV cache holds", &L::show_cache},
-        {"/clear", "", "forget the conversation, keep the system message", &L::clear},
+        {"/reset", "", "another topic: forget the conversation, keep the system message",
+         &L::reset},
         {"/help", "", "this list", &L::show_help},
         {"/exit", "", "leave, as Ctrl-D does", &L::leave},
     };
@@ -62,6 +64,7 @@ std::span<const ChatLoop::Command> ChatLoop::commands() {
 
 const ChatLoop::Command* ChatLoop::find_command(std::string_view name) {
     if (name == "/quit" || name == "/bye") name = "/exit";
+    if (name == "/clear") name = "/reset";
     for (const Command& command : commands())
         if (command.name == name) return &command;
     return nullptr;
@@ -136,7 +139,17 @@ ChatLoop::Done ChatLoop::edit(const std::string& rest) {
 }
 
 ChatLoop::Done ChatLoop::fork(const std::string& rest) {
-    KVIK_TRY_VOID(branches_.fork(rest));
+    const NumberedText asked = split_number(rest);
+    size_t n_messages = SIZE_MAX;
+    if (asked.number) {
+        const auto& messages = session().messages();
+        if (*asked.number == 0 || !find_message(messages, *asked.number))
+            return fail(ErrorKind::usage,
+                        fmt::format("there is no message {}: see /list", *asked.number));
+        n_messages = find_message(messages, size_t{*asked.number} + 1).value_or(messages.size());
+    }
+    KVIK_TRY_VOID(branches_.fork(asked.text, n_messages));
+    n_regenerated_ = 0;
     say(fmt::format("on {} now; /branch - goes back", branches_.current().name));
     return Next::go_on;
 }
@@ -214,7 +227,7 @@ ChatLoop::Done ChatLoop::load(const std::string& rest) {
     return Next::go_on;
 }
 
-ChatLoop::Done ChatLoop::clear(const std::string&) {
+ChatLoop::Done ChatLoop::reset(const std::string&) {
     KVIK_TRY_VOID(session().reset_topic());
     n_regenerated_ = 0;
     say(session().messages().empty() ? "forgotten" : "forgotten; the system message stays");

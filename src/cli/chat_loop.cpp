@@ -118,6 +118,8 @@ Result<void> ChatLoop::answer(const Ask& ask) {
     how.max_new_tokens = settings_.answer.max_new_tokens;
     how.end_tokens = settings_.answer.end_tokens;
     how.stop = settings_.answer.stop;
+    session().set_options(settings_.session);
+    const uint32_t n_left_out = session().stats().n_left_out;
     KVIK_TRY(Stream stream, ask(std::move(how)));
     QuietTerminal quiet;
     WaitNote wait;
@@ -145,7 +147,17 @@ Result<void> ChatLoop::answer(const Ask& ask) {
     if (reply.summary.reason == FinishReason::cancelled && input_.at_terminal())
         say("(stopped; what was said is kept)");
     tell_status(reply.summary);
+    tell_left_out(n_left_out);
     return {};
+}
+
+void ChatLoop::tell_left_out(uint32_t n_before) {
+    const uint32_t n_left_out = session().stats().n_left_out;
+    if (n_left_out > n_before)
+        note(broken(fmt::format(
+                 "kvik: the context was full, the oldest {} left out of it now",
+                 n_left_out == 1 ? "message is" : fmt::format("{} messages are", n_left_out))) +
+             "\n");
 }
 
 void ChatLoop::tell(const Error& error) {
@@ -157,7 +169,9 @@ void ChatLoop::tell(const Error& error) {
 // Of a context that is full.
 std::string ChatLoop::ways_out() const {
     const bool can_grow = context() < engine_.model().context_length;
-    return std::string("/undo takes the last exchange back, /clear starts over") +
+    return std::string(
+               "/undo takes the last exchange back, /reset starts over, "
+               "/set overflow truncate leaves the oldest out") +
            (can_grow ? ", --ctx N makes more room" : "");
 }
 

@@ -49,6 +49,7 @@ class ChatLoop {
     Result<void> answer(const Ask& ask);
     void tell(const Error& error);
     void tell_status(const Summary& summary) const;
+    void tell_left_out(uint32_t n_before);
     std::string ways_out() const;
     void say(const std::string& line) const;  // dim, on a terminal or not
     // chat_commands.cpp
@@ -64,7 +65,7 @@ class ChatLoop {
     Done change_setting(const std::string& rest);
     Done save(const std::string& rest);
     Done load(const std::string& rest);
-    Done clear(const std::string& rest);
+    Done reset(const std::string& rest);
     Done leave(const std::string& rest);
     std::string expanded(const std::string& path) const;
     // chat_reports.cpp

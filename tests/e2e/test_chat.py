@@ -338,15 +338,15 @@ class Commands(Chat):
         self.says(chat, "/cache", r"(?s)^blocks +\[#\.+\] \d+ of \d+.*^tokens .*^kept +\d+ tokens.*"
                                   r"^\* main +2 messages")
         self.says(chat, "/help", r"(?s)^/regen .*^/undo .*^/edit .*^/fork .*^/system .*^/set .*"
-                                 r"^/save .*^/load .*^/stats .*^/cache .*^/clear .*^/exit ")
+                                 r"^/save .*^/load .*^/stats .*^/cache .*^/reset .*^/exit ")
         self.says(chat, "/hlep", r"did you mean /help\?")
         self.says(chat, "//slash", STATUS)
         self.says(chat, "/list", r"^  2 user +/slash$")
 
     def test_a_full_context_says_so_with_both_numbers(self):
         chat = self.ready("--ctx", "64", "--ignore-eos")
-        self.says(chat, "Tell me a story.", r"context is full, 64 of 64 tokens: .*/undo.*/clear")
-        self.says(chat, "Go on.", r"prompt has \d+ tokens, context is 64(.|\n)*/clear")
+        self.says(chat, "Tell me a story.", r"context is full, 64 of 64 tokens: .*/undo.*/reset")
+        self.says(chat, "Go on.", r"prompt has \d+ tokens, context is 64(.|\n)*/reset")
         self.says(chat, "/undo", "took back")
         self.says(chat, "/set n 2", "n 2")
         self.says(chat, "Hi.", STATUS)

@@ -28,7 +28,7 @@ bool Branches::is_taken(std::string_view name) const {
                        [&](const Branch& branch) { return branch.name == name; });
 }
 
-Result<void> Branches::fork(std::string_view name) {
+Result<void> Branches::fork(std::string_view name, size_t n_messages) {
     if (all_.size() >= kMostBranches)
         return fail(ErrorKind::usage,
                     fmt::format("there are {} branches, and no more than that", kMostBranches));
@@ -41,7 +41,7 @@ Result<void> Branches::fork(std::string_view name) {
         return fail(
             ErrorKind::usage,
             fmt::format("there is a branch {} already: /branch {} goes there", chosen, chosen));
-    Session copy = session().fork();
+    Session copy = session().fork(n_messages);
     const size_t n_shared = copy.messages().size();
     all_.push_back({.name = std::move(chosen),
                     .from = current().name,

@@ -4,6 +4,7 @@
 // Errors  ErrorKind::usage: a name that is taken or no name, with the nearest known one.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,8 +28,9 @@ class Branches {
     const Branch& current() const { return all_[current_]; }
     std::vector<Branch>& all() { return all_; }
 
-    Result<void> fork(std::string_view name);  // and goes there; empty: a name is made up
-    Result<void> go(std::string_view name);    // "-": where the last fork or go came from
+    // The first n messages, and goes there; an empty name: one is made up.
+    Result<void> fork(std::string_view name, size_t n_messages = SIZE_MAX);
+    Result<void> go(std::string_view name);  // "-": where the last fork or go came from
 
   private:
     bool is_taken(std::string_view name) const;

@@ -113,7 +113,37 @@ Result<void> set_top_k(ChatSettings& settings, std::string_view value) {
     return into(settings.sampling.top_k, {0, INT32_MAX})(value);
 }
 
+template <class T>
+std::string word_of(T value, const std::vector<Choice<T>>& choices) {
+    for (const auto& choice : choices)
+        if (choice.value == value) return std::string(choice.word);
+    return "";
+}
+
+std::string describe_overflow(const ChatSettings& settings) {
+    return word_of(settings.session.overflow, overflow_choices());
+}
+Result<void> set_overflow(ChatSettings& settings, std::string_view value) {
+    return choose(settings.session.overflow, overflow_choices())(value);
+}
+std::string describe_invalidation(const ChatSettings& settings) {
+    return word_of(settings.session.invalidation, invalidation_choices());
+}
+Result<void> set_invalidation(ChatSettings& settings, std::string_view value) {
+    return choose(settings.session.invalidation, invalidation_choices())(value);
+}
+
 }  // namespace
+
+std::vector<Choice<Overflow>> overflow_choices() {
+    return {{"error", Overflow::error}, {"truncate", Overflow::truncate_oldest}};
+}
+
+std::vector<Choice<Invalidation>> invalidation_choices() {
+    return {{"full", Invalidation::full},
+            {"partial", Invalidation::partial},
+            {"lazy", Invalidation::lazy}};
+}
 
 std::vector<Setting> all_settings() {
     using P = SamplingParams;
@@ -136,6 +166,10 @@ std::vector<Setting> all_settings() {
         {"logit_bias", "ID:B,... added to logits; off", describe_bias, set_bias},
         {"stop", "one more text that ends answers (\\n is a line end); off", describe_stops,
          set_stop},
+        {"overflow", "of a full context: error, or truncate: the oldest messages are left out",
+         describe_overflow, set_overflow},
+        {"invalidation", "of KV that an edit leaves behind: full, partial or lazy",
+         describe_invalidation, set_invalidation},
     };
 }
 

@@ -1,4 +1,5 @@
-// ChatSettings: how answers are picked and when they end, and the names that /set knows them by.
+// ChatSettings: how answers are picked and when they end, what becomes of what does not fit, and the
+// names that /set knows them by.
 //
 // Errors  ErrorKind::usage: an unknown name, with the nearest known one; a value out of its range.
 // Invariant a value that was refused has changed nothing. What describe() prints, set() takes.
@@ -10,13 +11,19 @@
 #include <vector>
 
 #include "cli/options.h"
+#include "cli/values.h"
 
 namespace kvik::cli {
 
 struct ChatSettings {
     SamplingParams sampling;
     AnswerOptions answer;
+    SessionOptions session;
 };
+
+// The words that flags and /set know these by.
+std::vector<Choice<Overflow>> overflow_choices();
+std::vector<Choice<Invalidation>> invalidation_choices();
 
 struct Setting {
     std::string_view name;

@@ -23,6 +23,8 @@ TEST(ChatSettings, every_setting_takes_what_it_shows) {
         {"frequency_penalty", "2"},
         {"logit_bias", "5:-inf,7:1.5"},
         {"stop", "a\\nb\\\\"},
+        {"overflow", "truncate"},
+        {"invalidation", "lazy"},
     };
     EXPECT_EQ(std::size(values), all_settings().size());
     for (const auto& [name, value] : values) {
