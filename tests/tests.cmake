@@ -28,6 +28,7 @@ set(e2e e2e.turns e2e.reuse)
 # test_limits    memory, time, pipes          test_readme  the documents' examples run
 # test_directories  Hugging Face directories
 # test_chat      a conversation in a terminal (terminal.py: tmux)
+# test_lab       short runs of the experiments
 # test_crash     KV on disk: killed, damaged, deleted
 # test_settings  arguments, variables, file; doctor
 set(programs test_contract test_misuse test_settings test_directories)
