@@ -20,6 +20,7 @@ struct NaiveTreeOptions {
     uint32_t most_logits = 0;
     uint32_t n_sleeping = 0;
     uint32_t resume_every = 0;
+    uint32_t pinned_percent = 50;
     EvictionPolicy policy = EvictionPolicy::lru;
 };
 

@@ -73,7 +73,9 @@ uint32_t NaiveTree::n_timed_blocks(const Entry* more) const {
 bool NaiveTree::pin_until(const NaiveHit& hit, double until_ms) {
     Entry* entry = by_id(hit.entry);
     if (!entry || !entry->is_awake || until_ms <= now_ms_) return false;
-    if (n_timed_blocks(entry) * 2 > options_.n_blocks && entry->pinned_until == 0) return false;
+    if (n_timed_blocks(entry) * 100 > options_.n_blocks * options_.pinned_percent &&
+        entry->pinned_until == 0)
+        return false;
     mark(hit.entry, hit.n_tokens);
     entry->pinned_until = std::max(entry->pinned_until, until_ms);
     return true;

@@ -39,7 +39,7 @@ static void PrintTo(const RigParams& p, std::ostream* out) {
 }
 
 static constexpr uint32_t kMostSequences = 6, kMostHeld = 3, kMostSeen = 24, kMostLogits = 4,
-                          kMostRecords = 60;
+                          kMostRecords = 60, kPinnedPercent = 20;
 static const HashModelOptions kModel{};
 static const uint64_t kLogitsBytes = kMostLogits * (kModel.vocab_size * sizeof(float) + 160);
 
@@ -74,6 +74,7 @@ class Twins {
                  .logits_bytes = kLogitsBytes,
                  .policy = params.policy,
                  .n_sleeping = params.n_sleeping,
+                 .pinned_percent = kPinnedPercent,
                  .resume_every = 3 * block_}),
           shape_{block_, params.windows},
           naive_pool_(params.n_blocks, shape_),
@@ -82,6 +83,7 @@ class Twins {
                        .most_logits = kMostLogits,
                        .n_sleeping = params.n_sleeping,
                        .resume_every = 3 * block_,
+                       .pinned_percent = kPinnedPercent,
                        .policy = params.policy}) {}
 
     void play(const Op& op) {
