@@ -324,7 +324,7 @@ class Session {
     Result<Prompt> encode_what_fits(Timeline& timeline, const GenerateRequest& how);
     Result<void> invalidate(std::span<const TokenId> next);
     Result<void> give_up(std::vector<TokenId> held, uint32_t n_common);
-    Result<uint32_t> count_system_tokens(std::span<const TokenId> ids);
+    uint32_t count_system_tokens(std::span<const TokenId> ids);
 
     Engine* engine_;
     SessionOptions options_;

@@ -36,20 +36,21 @@ Result<void> Session::give_up(std::vector<TokenId> held, uint32_t n_common) {
     return {};
 }
 
-// Of these ids, those that any conversation with this system message begins with.
-Result<uint32_t> Session::count_system_tokens(std::span<const TokenId> ids) {
+// Of these ids, those that any conversation with this system message begins with; none, if the
+// template has nothing to say without a message.
+uint32_t Session::count_system_tokens(std::span<const TokenId> ids) {
     Timeline other;
     if (now_.has_system()) other.add(now_.messages.front(), nullptr);
     other.add({"user", ""}, nullptr);
-    KVIK_TRY(const MarkedText rendered, engine_->render(other.messages));
-    return n_common_tokens(ids, encode_prompt(*engine_->tokenizer(), rendered));
+    const Result<MarkedText> rendered = engine_->render(other.messages);
+    return rendered ? n_common_tokens(ids, encode_prompt(*engine_->tokenizer(), *rendered)) : 0;
 }
 
 Result<void> Session::reset_topic() {
     settle();
     if (held_) {
         std::vector<TokenId> held = ids_of(*held_);
-        KVIK_TRY(const uint32_t n_common, count_system_tokens(held));
+        const uint32_t n_common = count_system_tokens(held);
         KVIK_TRY_VOID(give_up(std::move(held), n_common));
     }
     now_.cut(now_.has_system() ? 1 : 0);

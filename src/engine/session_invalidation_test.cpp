@@ -1,5 +1,6 @@
 // What becomes of KV that a conversation goes on without, by policy and by what happened.
 #include "engine/rig/session_rig.h"
+#include "engine/settings.h"
 
 namespace kvik {
 namespace {
@@ -46,6 +47,7 @@ class SessionInvalidationTest : public SessionTest {
     }
 
     Said last_;
+    Random random_{1};
 };
 
 TEST_F(SessionInvalidationTest, another_system_message) {
@@ -149,7 +151,7 @@ TEST_F(SessionInvalidationTest, a_refused_turn_invalidates_nothing) {
 }
 
 TEST_F(SessionInvalidationTest, what_a_client_forgets_is_gone_before_its_next_request) {
-    GenerateRequest request = request_for(random_tokens(*std::make_unique<Random>(1), 80), 4);
+    GenerateRequest request = request_for(random_tokens(random_, 80), 4);
     const Said first = said(engine_->submit(request));
     EXPECT_EQ(said(engine_->submit(request)).summary.timings.cached_n, 80u);
     ASSERT_TRUE(engine_->forget(request.prompt, 0, ForgetKind::now, "a").has_value());
@@ -160,6 +162,42 @@ TEST_F(SessionInvalidationTest, what_a_client_forgets_is_gone_before_its_next_re
     EXPECT_GE(next.summary.timings.cached_n, 32u);
     EXPECT_LE(next.summary.timings.cached_n, 48u);
     EXPECT_EQ(next.summary.logits_sha256, first.summary.logits_sha256);
+}
+
+TEST_F(SessionInvalidationTest, another_model_or_kind_of_numbers_finds_nothing) {
+    const EngineOptions options = options_of(HashModel(HashModelOptions{}).spec().kv, 64, 16, 100);
+    const auto ns_of = [](const EngineOptions& with, const HashModelOptions& model) {
+        return settle(with, HashModel(model).spec())->ns;
+    };
+    const NamespaceKey ns = ns_of(options, {});
+    EXPECT_EQ(ns_of(options, {}), ns);
+    EXPECT_NE(ns_of(options, {.seed = 2}), ns) << "other weights";
+    EngineOptions other = options;
+    other.act = "f32";
+    EXPECT_NE(ns_of(other, {}), ns);
+    EXPECT_NE(namespace_within(ns, {.adapter = "a", .salt = {}}), ns);
+    EXPECT_NE(namespace_within(ns, {.adapter = "a", .salt = {}}),
+              namespace_within(ns, {.adapter = "b", .salt = {}}));
+}
+
+TEST_F(SessionInvalidationTest, what_is_stale_is_evicted_before_all_else) {
+    uint32_t n_found[2];
+    for (const bool is_lazy : {false, true}) {
+        engine_ = open();
+        talk(is_lazy ? Invalidation::lazy : Invalidation::partial);
+        GenerateRequest again = how(1);
+        again.prompt = *engine_->encode_chat(session_.messages());
+        ASSERT_TRUE(session_.reset_topic().has_value());
+        // Something else, until some of what there was has to go.
+        const GenerateRequest other = request_for(random_tokens(random_, 80), 1);
+        said(engine_->submit(other));
+        while (engine_->cache_stats().evicted_blocks < 4) {
+            said(engine_->submit(request_for(random_tokens(random_, 100), 1)));
+        }
+        EXPECT_GE(n_cached_of(said(engine_->submit(other))), 79u);
+        n_found[is_lazy ? 1 : 0] = n_cached_of(said(engine_->submit(again)));
+    }
+    EXPECT_LT(n_found[1] + 3 * 16, n_found[0]);
 }
 
 // ---- a context that is full ----

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 namespace kvik {
 
@@ -40,6 +41,14 @@ struct Reader {
     Trust trust() const { return trust_at(runs[run].untrusted, at); }
 };
 
+static size_t n_same_bytes(std::string_view a, std::string_view b) {
+    constexpr size_t kStride = 128;  // in leaps as long as nothing differs
+    size_t at = 0;
+    while (at + kStride <= a.size() && std::memcmp(&a[at], &b[at], kStride) == 0) at += kStride;
+    while (at < a.size() && a[at] == b[at]) ++at;
+    return at;
+}
+
 Comparison compare(const MarkedRuns& a, const MarkedRuns& b) {
     Reader one{a}, other{b};
     Comparison result;
@@ -53,13 +62,11 @@ Comparison compare(const MarkedRuns& a, const MarkedRuns& b) {
         const size_t n_alike = by.is_untrusted == by_other.is_untrusted
                                    ? std::min({left.size(), right.size(), by.lasts, by_other.lasts})
                                    : 1;
-        const auto differ = std::mismatch(
-            left.begin(), left.begin() + static_cast<ptrdiff_t>(n_alike), right.begin());
-        const auto n_same = static_cast<size_t>(differ.first - left.begin());
+        const size_t n_same = n_same_bytes(left.substr(0, n_alike), right.substr(0, n_alike));
         if (n_same < n_alike) {
             result.n_common += n_same;
             result.order =
-                static_cast<uint8_t>(*differ.first) <=> static_cast<uint8_t>(*differ.second);
+                static_cast<uint8_t>(left[n_same]) <=> static_cast<uint8_t>(right[n_same]);
             return result;
         }
         if (by.is_untrusted != by_other.is_untrusted) {
