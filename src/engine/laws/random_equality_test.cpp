@@ -17,6 +17,12 @@ namespace {
 
 using Kinds = std::map<std::string, uint64_t>;
 
+// Without windows, with one, and with two that share no block: groups of 4, 2 and 1 layers.
+HashModelOptions layers_of(uint32_t seed) {
+    const std::vector<uint32_t> windows[] = {{}, {0, 40, 40, 0}, {20, 0, 90, 20}};
+    return {.n_layers = 4, .windows = windows[seed % 3]};
+}
+
 // What an engine is short of.
 enum class Mood : uint8_t { roomy, tight, long_winded };
 
@@ -26,14 +32,16 @@ class Life {
     Life(uint32_t seed, Kinds& kinds)
         : seed_(seed),
           random_(seed),
-          mood_(static_cast<Mood>(seed % 3)),
+          mood_(static_cast<Mood>(seed / 3 % 3)),
           kinds_(kinds),
+          model_(layers_of(seed)),
           talk_({.most_tokens = mood_ == Mood::long_winded ? 60u : 150u, .n_conversations = 10},
                 seed) {
         const uint32_t block_tokens = 16 << random_.below(3);
         const uint32_t n_tokens = 260 + random_.below(mood_ == Mood::roomy ? 4000 : 200);
-        EngineOptions options = options_of(model_.spec().kv, 1 + random_.below(60), block_tokens,
-                                           n_tokens / block_tokens + 1);
+        const KvSpec& kv = model_.spec().kv;
+        EngineOptions options = options_of(kv, 1 + random_.below(60), block_tokens,
+                                           (n_tokens / block_tokens + 1) * kv.n_groups());
         options.max_sequences = 1 + random_.below(8);
         rig_ = std::make_unique<StepRig>(model_, options);
         note_block_ = fmt::format("of block {}", block_tokens);
@@ -158,6 +166,7 @@ class Life {
         if (told.summary.reason == FinishReason::cancelled) note("aborted");
         if (asked.n_beside > 0) note("batched");
         note(note_block_);
+        note(fmt::format("of {} groups of layers", model_.spec().kv.n_groups()));
         if (!asked.request.cache_salt.empty()) note("salted");
         if (asked.request.cache == CachePolicy::off) {
             EXPECT_EQ(n_cached, 0u);
@@ -194,7 +203,8 @@ TEST(RandomEquality, every_answer_has_the_bits_of_a_cold_run) {
         if (HasFailure()) return;
     }
     for (const auto& [kind, n] : kinds) fmt::print("{:>8} {}\n", n, kind);
-    for (const char* kind : {"of block 16", "of block 32", "of block 64", "aborted", "batched",
+    for (const char* kind : {"of block 16", "of block 32", "of block 64", "of 1 groups of layers",
+                             "of 2 groups of layers", "of 4 groups of layers", "aborted", "batched",
                              "salted", "cache off", "nothing cached", "warm RAM", "wholly cached",
                              "after eviction", "preempted", "blocks evicted"}) {
         EXPECT_GT(kinds[kind], n_operations() / 200) << kind;
