@@ -65,6 +65,9 @@ ChatLoop::Done ChatLoop::show_stats(const std::string&) {
     note_line(fmt::format("prompts  {} tokens, {} of them cached ({:.0f} %)", n_prompt_, n_cached_,
                           percent(n_cached_, n_prompt_)));
     note_line(fmt::format("answers  {}", counted(n_decoded_, "token")));
+    if (stats.n_invalidations > 0)
+        note_line(fmt::format("changes  {}, which left {} behind", stats.n_invalidations,
+                              counted(stats.n_invalidated_tokens, "token")));
     const UsedSettings& used = engine_.used();
     note_line(fmt::format("engine   {} threads, {}, {} activations, {} KV", used.n_threads,
                           used.isa, used.act, used.kv));

@@ -52,6 +52,35 @@ TEST_F(SessionLedgerTest, uses_what_is_common_where_a_client_cut_an_answer_or_le
                   "<|e|><|s|>user:again<|e|><|s|>assistant:");
 }
 
+// One template strips what was thought from answers before the last, one marks the last message.
+TEST_F(SessionLedgerTest,
+       whatever_prefix_is_truly_common_is_used_though_a_template_changes_the_past) {
+    for (const char* changing :
+         {"{% for m in messages %}<|s|>{{ m.role }}:{{ m.content.split('e')[-1] if m.role == "
+          "'assistant' else m.content }}<|e|>{% endfor %}<|s|>assistant:",
+          "{% for m in messages %}<|s|>{{ m.role }}:{{ m.content }}{% if loop.last %}now"
+          "{% endif %}<|e|>{% endfor %}<|s|>assistant:"}) {
+        engine_ = open(400, 1 << 20, changing);
+        std::vector<ChatMessage> messages;
+        std::vector<TokenId> before;
+        uint32_t n_found = 0;
+        for (int turn = 0; turn < 4; ++turn) {
+            messages.push_back({"user", "hello there"});
+            const auto prompt = *engine_->encode_chat(messages);
+            const auto differ =
+                std::mismatch(before.begin(), before.end(), prompt.begin(), prompt.end());
+            const auto n_common = static_cast<uint32_t>(differ.first - before.begin());
+            const Said answer = ask(messages, how(12));
+            EXPECT_GE(answer.summary.timings.cached_n, n_common);
+            n_found = answer.summary.timings.cached_n;
+            before = joined(prompt, answer.ids);
+            before.pop_back();  // it was picked and never computed
+            messages.push_back({"assistant", answer.text});
+        }
+        EXPECT_GT(n_found, 40u);
+    }
+}
+
 TEST_F(SessionLedgerTest, remembers_nothing_where_it_may_not) {
     for (const uint64_t n_bytes : {uint64_t{0}, uint64_t{1} << 20}) {
         const auto engine = open(400, n_bytes);

@@ -37,12 +37,13 @@ class SessionTest : public ::testing::Test {
   protected:
     SessionTest() : engine_(open()), session_(*engine_) {}
 
-    static std::unique_ptr<Engine> open(uint32_t context = 400, uint64_t ledger_bytes = 1 << 20) {
+    static std::unique_ptr<Engine> open(uint32_t context = 400, uint64_t ledger_bytes = 1 << 20,
+                                        const char* chat_template = kTurns) {
         ModelText text;
         text.tokenizer =
             std::make_unique<ToyTokenizer>(session_pieces(), std::vector<TokenId>{kStart, kEnd});
         text.chat_template =
-            std::make_unique<ChatTemplate>(std::move(*ChatTemplate::compile(kTurns)));
+            std::make_unique<ChatTemplate>(std::move(*ChatTemplate::compile(chat_template)));
         auto model = std::make_unique<HashModel>(
             HashModelOptions{.vocab_size = static_cast<uint32_t>(session_pieces().size())});
         EngineOptions options = options_of(model->spec().kv, 64, 16, 100);
