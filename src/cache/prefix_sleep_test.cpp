@@ -259,6 +259,26 @@ TEST(PrefixSleep, what_was_read_in_part_is_the_first_to_go) {
     EXPECT_EQ(shelf.wake(count_from(1, 16)), 1u);
 }
 
+TEST(PrefixSleep, making_room_takes_nothing_from_whoever_is_reading) {
+    TestRig rig({.n_blocks = 16, .windows = {0, 20}, .n_sleeping = 8});
+    Shelf shelf{rig};
+    rig.publish(kNs, count_from(1, 16));
+    shelf.save(count_from(1, 16));
+    rig.tree.evict(10);
+    const WakePlan plan = rig.tree.plan_wake(kNs, count_from(1, 16));
+    ASSERT_EQ(plan.items.size(), 2u);
+    std::vector<BlockRef> held;
+    for (const WakeItem& item : plan.items) {
+        held.push_back(*rig.pool.take());
+        std::ranges::copy(shelf.blocks.at({item.ref, item.group}),
+                          rig.storage.bytes(held.back().id()).begin());
+        EXPECT_TRUE(rig.tree.wake(item, held.back()));
+        EXPECT_EQ(rig.tree.evict(16), 0u);
+        rig.tree.check_invariants();
+    }
+    EXPECT_EQ(rig.read(rig.tree.find(kNs, count_from(1, 16))), count_from(1, 16));
+}
+
 TEST(PrefixSleep, when_a_segment_goes_its_nodes_are_ghosts) {
     TestRig rig(sleeping(8));
     Shelf shelf{rig};

@@ -38,14 +38,18 @@ uint32_t PrefixTree::let_go_shared(uint32_t n_leaves) {
     return n_removed;
 }
 
-// Blocks were read for a node, but not all of its full groups: nothing can use them.
+// Blocks were read for a node, but not all of its full groups, and nobody goes on reading: nothing
+// can use them.
 uint32_t PrefixTree::drop_half_awake() {
     uint32_t n_freed = 0;
-    for (const uint32_t node : half_awake_) {
-        n_freed += n_unshared(node);
+    std::erase_if(half_awake_, [&](uint32_t node) {
+        uint32_t n_held = 0;
+        for (uint32_t g = 0; g < n_groups(); ++g) n_held += block(node, g).ref.has_value();
+        if (n_unshared(node) < n_held) return false;
+        n_freed += n_held;
         clear_blocks(node, 0);
-    }
-    half_awake_.clear();
+        return true;
+    });
     return n_freed;
 }
 

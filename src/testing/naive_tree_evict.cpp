@@ -146,8 +146,10 @@ uint32_t NaiveTree::evict(uint32_t n_blocks) {
     uint32_t n_freed = 0;
     if (n_blocks == 0) return 0;
     for (Entry& entry : entries_) {
-        if (entry.is_awake) continue;
-        for (const Share& share : entry.groups) n_freed += share.ref && share.ref.use_count() == 1;
+        const bool is_held = std::ranges::any_of(
+            entry.groups, [](const Share& share) { return share.ref.use_count() > 1; });
+        if (entry.is_awake || is_held) continue;
+        for (const Share& share : entry.groups) n_freed += share.ref != nullptr;
         clear_read(entry);
     }
     if (n_freed < n_blocks) n_freed += evict_loose(n_blocks - n_freed);

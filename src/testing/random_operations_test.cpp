@@ -416,6 +416,7 @@ class Twins {
         EXPECT_EQ(plan.n_tokens, twin.n_tokens);
         ASSERT_EQ(plan.items.size(), twin.items.size());
         bool is_all = true;
+        std::vector<std::pair<BlockRef, NaiveRef>> held;  // so that making room spares them
         for (size_t i = 0; i < plan.items.size(); ++i) {
             const WakeItem& item = plan.items[i];
             EXPECT_EQ(std::tuple(item.place, item.group, item.ref, item.tokens.size()),
@@ -428,7 +429,10 @@ class Twins {
                 is_all = false;
                 continue;
             }
-            const std::optional<BlockRef> block = pool_.take();
+            if (op.what / 16 % 2 == 0 && pool_.n_free() == 0) {
+                EXPECT_EQ(tree_.evict(1), naive_tree_.evict(1));
+            }
+            std::optional<BlockRef> block = pool_.take();
             const NaiveRef twin_block = naive_pool_.take();
             if (!block) return;
             const std::vector<std::byte>& bytes = record->blocks.at(item.group);
@@ -437,6 +441,7 @@ class Twins {
             const bool is_taken = tree_.wake(item, *block);
             EXPECT_EQ(is_taken, naive_tree_.wake(twin.items[i], twin_block));
             is_all &= is_taken;
+            if (op.what / 16 % 2 == 0) held.emplace_back(std::move(*block), twin_block);
         }
         if (!is_all || plan.items.empty()) return;
         ++n_woken_;
