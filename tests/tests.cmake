@@ -16,12 +16,12 @@ endforeach()
 
 # The engine's public face, where the command line shows too little: conversations, what is found
 # again, and memory.
-foreach(name turns reuse budget sessions)
+foreach(name turns reuse budget sessions beams)
     add_executable(test_${name} tests/e2e/${name}_test.cpp)
     target_link_libraries(test_${name} kvik_engine kvik_testing GTest::gtest_main)
     target_compile_definitions(test_${name} PRIVATE KVIK_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 endforeach()
-set(e2e e2e.turns e2e.reuse e2e.sessions)
+set(e2e e2e.turns e2e.reuse e2e.sessions e2e.beams)
 
 # test_contract  the machine-readable side    test_golden  what others compute
 # test_misuse    exit codes and messages      test_bits    the same bits whichever way
@@ -31,7 +31,8 @@ set(e2e e2e.turns e2e.reuse e2e.sessions)
 # test_lab       short runs of the experiments
 # test_crash     KV on disk: killed, damaged, deleted
 # test_settings  arguments, variables, file; doctor
-set(programs test_contract test_misuse test_settings test_directories)
+# test_several   several answers to one prompt
+set(programs test_contract test_misuse test_settings test_directories test_several)
 set(turns test_turns)
 set(reuse test_reuse)
 if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
@@ -47,6 +48,7 @@ endif()
 add_test(NAME e2e.turns COMMAND ${turns})
 add_test(NAME e2e.reuse COMMAND ${reuse})
 add_test(NAME e2e.sessions COMMAND test_sessions)
+add_test(NAME e2e.beams COMMAND test_beams)
 foreach(name ${programs})
     add_test(NAME e2e.${name} COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/tests/e2e/${name}.py)
     list(APPEND e2e e2e.${name})

@@ -184,6 +184,8 @@ struct ModelText {
     std::unique_ptr<ChatTemplate> chat_template;
 };
 
+struct KvFamily;
+
 class Engine {
   public:
     static Result<std::unique_ptr<Engine>> open(EngineOptions options);
@@ -206,6 +208,10 @@ class Engine {
     // context -> context, naming both numbers; inbox full -> failed.
     Result<Stream> submit(GenerateRequest request);
 
+    // n answers to one prompt, computed together: the prompt once, then side by side. The i-th is bit
+    // for bit that of the request alone with seed + i. Errors: as submit, for all of them.
+    Result<std::vector<Stream>> submit_samples(GenerateRequest request, uint32_t n_samples);
+
     // Ids of a rendered chat, BOS included where the tokenizer adds one and the text has none. As
     // far as it is the text of an earlier prompt and its answer, these are the ids of then.
     Result<std::vector<TokenId>> encode_chat(const std::vector<ChatMessage>& messages) const;
@@ -220,7 +226,8 @@ class Engine {
     struct Impl;
     explicit Engine(std::unique_ptr<Impl> impl);
     Result<void> check(const GenerateRequest& request) const;
-    Result<Stream> submit(GenerateRequest request, std::shared_ptr<Stream::State> state);
+    Result<Stream> submit(GenerateRequest request, std::shared_ptr<Stream::State> state,
+                          std::shared_ptr<KvFamily> family = nullptr);
     Result<MarkedText> render(const std::vector<ChatMessage>& messages) const;
     std::unique_ptr<Impl> impl_;
 };

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "cli/ids.h"
@@ -8,6 +9,7 @@
 #include "cli/options.h"
 #include "cli/prompt.h"
 #include "cli/reply.h"
+#include "cli/several.h"
 #include "cli/terminal.h"
 #include "cli/text_side.h"
 #include "cli/verbs.h"
@@ -19,6 +21,7 @@ struct RunOptions {
     EngineOptions engine;
     SamplingParams sampling;
     AnswerOptions answer;
+    SeveralOptions several;
     std::optional<std::string> prompt, system;
     std::optional<std::vector<TokenId>> ids;
     bool raw = false, json = false, logits_hash = false;
@@ -45,6 +48,7 @@ Flags run_flags(RunOptions& options) {
                .help = "the prompt as token ids: 1,2,3, [1,2,3] or @file.json",
                .set = into_ids(options.ids)});
     add_answer_flags(flags, options.answer);
+    add_several_flags(flags, options.several);
     add_sampling_flags(flags, options.sampling);
     add_engine_flags(flags, options.engine);
     add_cache_switch(flags, options.engine);
@@ -65,7 +69,7 @@ Result<void> check_together(const RunOptions& options) {
     if (options.system && options.ids) return refuse("--system has no place with --ids");
     if (options.system && options.raw) return refuse("--system has no place with --raw");
     if (options.logits_hash && !options.json) return refuse("--logits-hash needs --json");
-    return {};
+    return check_several(options.several);
 }
 
 Result<std::vector<TokenId>> encode_prompt(const RunOptions& options, const Engine& engine,
@@ -135,6 +139,27 @@ void tell_full_context(const Reply& reply, const Engine& engine) {
                              : "the model was made for no more"));
 }
 
+// The first answer shows as it comes; by then the others are there, or nearly. Ctrl-C ends them all.
+Result<std::vector<Reply>> listen(std::vector<Stream>& streams, Interrupts& interrupts,
+                                  const RunOptions& options) {
+    std::vector<Reply> replies;
+    for (Stream& stream : streams) {
+        const auto index = static_cast<uint32_t>(replies.size());
+        const auto show = [&](std::string_view text) {
+            return options.json ? Result<void>() : put(text);
+        };
+        if (options.several.n_samples)
+            KVIK_TRY_VOID(
+                show(header_of(index, options.several.n_streams(), options.sampling.seed + index)));
+        KVIK_TRY(Reply reply, collect(stream, interrupts, show));
+        if (!reply.text.empty() && !reply.text.ends_with('\n')) KVIK_TRY_VOID(show("\n"));
+        if (reply.summary.reason == FinishReason::cancelled)
+            for (Stream& other : streams) other.cancel();
+        replies.push_back(std::move(reply));
+    }
+    return replies;
+}
+
 }  // namespace
 
 Result<int> run(const Call& call) {
@@ -153,6 +178,8 @@ Result<int> run(const Call& call) {
         KVIK_TRY(text, read_prompt(options.prompt, interrupts));
     }
     options.engine.now = local_now();
+    options.engine.max_sequences =
+        std::max(options.engine.max_sequences, options.several.n_sequences());
     options.engine.costs_folder = own_cache_folder(call.environment).value_or("");
     KVIK_TRY(const auto engine, open_engine(options.engine, interrupts,
                                             options.json ? ErrorFormat::json : ErrorFormat::text));
@@ -172,19 +199,21 @@ Result<int> run(const Call& call) {
     request.cache = options.engine.cache;
     request.want_logprobs = options.json;
     request.want_logits_hash = options.logits_hash;
-    KVIK_TRY(Stream stream, engine->submit(std::move(request)));
-    KVIK_TRY(const Reply reply,
-             collect(stream, interrupts, [&](std::string_view piece) -> Result<void> {
-                 return options.json ? Result<void>() : put(piece);
-             }));
+    KVIK_TRY(std::vector<Stream> streams, submit(*engine, std::move(request), options.several));
+    KVIK_TRY(const std::vector<Reply> replies, listen(streams, interrupts, options));
+    const Reply& first = replies.front();
     if (options.json) {
-        KVIK_TRY_VOID(put(to_line(describe(reply, prompt, *engine, options))));
+        Json out = describe(first, prompt, *engine, options);
+        describe_several(options.several, replies, options.sampling.seed, out);
+        KVIK_TRY_VOID(put(to_line(out)));
     } else {
-        if (!reply.text.empty() && !reply.text.ends_with('\n')) KVIK_TRY_VOID(put("\n"));
-        tell_full_context(reply, *engine);
+        if (options.several.n_sequences() > 1) note(held_blocks(options.several, replies, *engine));
+        tell_full_context(first, *engine);
     }
-    return reply.summary.reason == FinishReason::cancelled ? static_cast<int>(ErrorKind::cancelled)
-                                                           : 0;
+    const bool cancelled = std::any_of(replies.begin(), replies.end(), [](const Reply& reply) {
+        return reply.summary.reason == FinishReason::cancelled;
+    });
+    return cancelled ? static_cast<int>(ErrorKind::cancelled) : 0;
 }
 
 }  // namespace kvik::cli

@@ -163,10 +163,13 @@ Result<void> Engine::forget(std::vector<TokenId> tokens, uint32_t from, ForgetKi
     return {};
 }
 
-Result<Stream> Engine::submit(GenerateRequest request, std::shared_ptr<Stream::State> state) {
+Result<Stream> Engine::submit(GenerateRequest request, std::shared_ptr<Stream::State> state,
+                              std::shared_ptr<KvFamily> family) {
     KVIK_TRY_VOID(check(request));
-    const Inbox::Pushed pushed = impl_->inbox.push(
-        {.request = std::move(request), .channel = state, .submitted_ms = steady_now_ms()});
+    const Inbox::Pushed pushed = impl_->inbox.push({.request = std::move(request),
+                                                    .channel = state,
+                                                    .submitted_ms = steady_now_ms(),
+                                                    .family = std::move(family)});
     if (pushed != Inbox::Pushed::in) return busy(impl_->inbox);
     return Stream(std::move(state));
 }

@@ -1,0 +1,136 @@
+#include "cli/several.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+
+#include "cli/values.h"
+
+namespace kvik::cli {
+namespace {
+
+constexpr WholeRange kSeveral = {1, 256};  // what an engine runs at once, at most
+
+Setter into_several(std::optional<uint32_t>& target) {
+    return [&target](std::string_view text) -> Result<void> {
+        KVIK_TRY(const uint64_t n, parse_whole(text, kSeveral));
+        target = static_cast<uint32_t>(n);
+        return {};
+    };
+}
+
+struct Blocks {
+    uint32_t n_shared = 0, n_copied = 0;
+};
+
+// The sample that ended last has seen them all.
+Blocks blocks_of(std::span<const Reply> replies) {
+    Blocks blocks;
+    for (const Reply& reply : replies) {
+        blocks.n_shared = std::max(blocks.n_shared, reply.summary.kv_blocks_shared);
+        blocks.n_copied = std::max(blocks.n_copied, reply.summary.kv_blocks_copied);
+    }
+    return blocks;
+}
+
+Json describe_sample(const Reply& reply, uint64_t seed) {
+    return {{"seed", seed},
+            {"ids", reply.ids},
+            {"text", reply.text},
+            {"logprobs", reply.logprobs},
+            {"finish_reason", finish_reason_name(reply.summary.reason)},
+            {"logits_sha256", reply.summary.logits_sha256}};
+}
+
+Json describe_beam(const Beam& beam) {
+    return {{"score", beam.score},
+            {"sum_logprob", beam.sum_logprob},
+            {"ids", beam.ids},
+            {"text", beam.text},
+            {"logprobs", beam.logprobs},
+            {"finish_reason", finish_reason_name(beam.reason)},
+            {"logits_sha256", beam.logits_sha256}};
+}
+
+}  // namespace
+
+void add_several_flags(Flags& flags, SeveralOptions& several) {
+    flags.heading("Several answers, computed together");
+    flags.add({.name = "--n",
+               .value = "N",
+               .help = "so many answers, of seeds S, S+1, ... where --seed is S",
+               .set = into_several(several.n_samples)});
+    flags.add({.name = "--beams",
+               .value = "N",
+               .help = "beam search: the best of N hypotheses that go on side by side; nothing is "
+                       "drawn",
+               .set = into_several(several.n_beams)});
+    flags.add({.name = "--length-penalty",
+               .value = "A",
+               .help = "with --beams: score = sum of log-probabilities / tokens^A (default: 1)",
+               .set = [&several](std::string_view text) -> Result<void> {
+                   double value = 0;
+                   const char* end = text.data() + text.size();
+                   const auto [at, error] = std::from_chars(text.data(), end, value);
+                   if (text.empty() || at != end || error != std::errc())
+                       return fail(ErrorKind::usage, fmt::format("'{}' is not a number", text));
+                   several.length_penalty = value;
+                   return {};
+               }});
+}
+
+Result<void> check_several(const SeveralOptions& several) {
+    if (several.n_samples && several.n_beams)
+        return fail(ErrorKind::usage, "give --n or --beams, not both");
+    if (several.length_penalty && !several.n_beams)
+        return fail(ErrorKind::usage, "--length-penalty needs --beams");
+    return {};
+}
+
+Result<std::vector<Stream>> submit(Engine& engine, GenerateRequest request,
+                                   const SeveralOptions& several) {
+    if (several.n_samples) return engine.submit_samples(std::move(request), *several.n_samples);
+    if (several.n_beams) {
+        request.beams = {.n_beams = *several.n_beams,
+                         .length_penalty = several.length_penalty.value_or(1)};
+    }
+    KVIK_TRY(Stream stream, engine.submit(std::move(request)));
+    std::vector<Stream> streams;
+    streams.push_back(std::move(stream));
+    return streams;
+}
+
+std::string header_of(uint32_t index, uint32_t n, uint64_t seed) {
+    return fmt::format("--- answer {} of {}, seed {} ---\n", index + 1, n, seed);
+}
+
+std::string held_blocks(const SeveralOptions& several, std::span<const Reply> replies,
+                        const Engine& engine) {
+    const Blocks blocks = blocks_of(replies);
+    const uint32_t n = several.n_sequences();
+    const double mib = static_cast<double>(blocks.n_shared * engine.cache_stats().block_bytes);
+    return fmt::format(
+        "kvik: {} {} held {} blocks of KV ({:.1f} MiB), {} copies would have held {}\n", n,
+        several.n_beams ? "beams" : "answers", blocks.n_shared, mib / (1 << 20), n,
+        blocks.n_copied);
+}
+
+void describe_several(const SeveralOptions& several, std::span<const Reply> replies, uint64_t seed,
+                      Json& out) {
+    if (several.n_samples) {
+        out["samples"] = Json::array();
+        for (const Reply& reply : replies) out["samples"].push_back(describe_sample(reply, seed++));
+    }
+    if (several.n_beams) {
+        out["beams"] = Json::array();
+        for (const Beam& beam : replies[0].summary.beams)
+            out["beams"].push_back(describe_beam(beam));
+    }
+    const Blocks blocks = blocks_of(replies);
+    out["kv"]["blocks_shared"] = blocks.n_shared;
+    out["kv"]["blocks_copied"] = blocks.n_copied;
+}
+
+}  // namespace kvik::cli

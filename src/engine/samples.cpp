@@ -1,0 +1,27 @@
+// Engine::submit_samples: several answers to one prompt, as requests that know of each other.
+#include <utility>
+
+#include "engine/engine_impl.h"
+#include "engine/kv_family.h"
+
+namespace kvik {
+
+Result<std::vector<Stream>> Engine::submit_samples(GenerateRequest request, uint32_t n_samples) {
+    if (n_samples == 0) return fail(ErrorKind::usage, "no samples are asked for: ask for one");
+    if (request.beams && n_samples > 1) {
+        return fail(ErrorKind::usage,
+                    "beams draw nothing, so that all samples would be one: ask for "
+                    "samples or for beams");
+    }
+    const auto family = std::make_shared<KvFamily>();
+    std::vector<Stream> streams;
+    for (uint32_t i = 0; i < n_samples; ++i) {
+        GenerateRequest one = i + 1 < n_samples ? request : std::move(request);
+        one.sampling.seed += i;
+        KVIK_TRY(Stream stream, submit(std::move(one), std::make_shared<Stream::State>(), family));
+        streams.push_back(std::move(stream));
+    }
+    return streams;
+}
+
+}  // namespace kvik
