@@ -153,6 +153,21 @@ TEST(disk_tier, stays_within_its_quota_and_lets_go_of_the_oldest) {
     EXPECT_GT(n_there * 9000, options.quota_bytes / 2);
 }
 
+TEST(disk_tier, a_full_folder_costs_nobody_the_segment_that_he_writes) {
+    const ScratchFolder folder;
+    DiskTierOptions options = rig_options(folder.path());
+    options.quota_bytes = 100 << 10;
+    const auto one = open_rig(options);
+    const auto path = rig_path(0, 1);
+    save_path(*one, path);
+    const std::string file = std::filesystem::directory_iterator(folder.path())->path();
+    const auto two = open_rig(options);
+    save_path(*two, rig_path(1, 40));
+    EXPECT_GT(two->take_gone_segments(), 0u);
+    EXPECT_TRUE(std::filesystem::exists(file));
+    EXPECT_LE(bytes_in(folder.path()), options.quota_bytes);
+}
+
 TEST(disk_tier, a_record_larger_than_the_quota_is_not_written) {
     const ScratchFolder folder;
     DiskTierOptions options = rig_options(folder.path());

@@ -170,6 +170,7 @@ TEST_F(disk_faults, the_whole_folder_deleted_while_in_use_costs_misses_only) {
     const auto again = save_path(*tier, path_);
     EXPECT_EQ(read_rig(*tier, again[2].ref, path_[2], 0), Read::right);
     EXPECT_NE(again[2].ref, saved[2].ref);
+    EXPECT_EQ(read_all(folder_.path(), path_).n_right, path_.size() * kRigGroups);
 }
 
 // Says what goes wrong; nothing does unless it is set.

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -15,6 +16,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "base/thread_signals.h"
 
 namespace kvik {
 
@@ -57,6 +60,12 @@ class SaveQueue {
 
   private:
     void run() {
+        leave_signals_to_main();
+        // A limit on the size of files is an error of the write, not the end of the process.
+        sigset_t limit;
+        ::sigemptyset(&limit);
+        ::sigaddset(&limit, SIGXFSZ);
+        ::pthread_sigmask(SIG_BLOCK, &limit, nullptr);
         std::unique_lock lock(mutex_);
         for (;;) {
             changed_.wait(lock, [&] { return closing_ || !queue_.empty(); });
