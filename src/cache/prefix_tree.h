@@ -224,6 +224,7 @@ class PrefixTree {
     Path walk_on_asleep(const Path& awake, std::span<const TokenId> tokens) const;
     uint32_t n_rows(uint32_t node, uint32_t group, State state) const;
     uint32_t usable_tokens(const Path& path, State state) const;
+    std::optional<Path> beside(const Path& path, std::span<const TokenId> tokens) const;
     uint32_t first_place(uint32_t window, uint32_t n_tokens) const;
     uint32_t place_of(uint32_t node) const { return nodes_[node].begin / options_.block_tokens; }
     LogitsPlace logits_place(const PrefixHit& hit) const;

@@ -19,7 +19,7 @@ PathReport PrefixTree::explain(const NamespaceKey& ns, std::span<const TokenId> 
     PathReport report;
     Path path = walk_awake(ns, tokens);
     if (path.root == kNone) return report;
-    report.n_usable = usable_tokens(path, State::in_ram);
+    report.n_usable = usable_tokens(beside(path, tokens).value_or(path), State::in_ram);
     report.n_resident = report.n_known = path.n_tokens;
     if (Path asleep = walk_on_asleep(path, tokens); asleep.n_tokens > path.n_tokens) {
         path = std::move(asleep);

@@ -6,6 +6,8 @@
 
 namespace kvik {
 
+static constexpr size_t kMostSiblings = 32;  // looked at on each side
+
 static uint32_t common_prefix(std::span<const TokenId> a, std::span<const TokenId> b) {
     const size_t n = std::min(a.size(), b.size());
     return static_cast<uint32_t>(std::mismatch(a.begin(), a.begin() + n, b.begin()).first -
@@ -104,12 +106,40 @@ uint32_t PrefixTree::usable_tokens(const Path& path, State state) const {
     return usable;
 }
 
+// Of siblings that share tokens the nearest may lack a window that another one has: the path with
+// that one at its end, if it is usable for longer.
+std::optional<PrefixTree::Path> PrefixTree::beside(const Path& path,
+                                                   std::span<const TokenId> tokens) const {
+    const uint32_t usable = usable_tokens(path, State::in_ram);
+    if (usable == path.n_tokens) return std::nullopt;
+    const std::vector<uint32_t>& siblings = nodes_[nodes_[path.end()].parent].awake;
+    const std::span<const TokenId> rest = tokens.subspan(nodes_[path.end()].begin);
+    const size_t slot = match(siblings, rest).slot;
+    const size_t last = std::min(slot + kMostSiblings, siblings.size());
+    uint32_t best = kNone, most_rows = 0;
+    for (size_t i = slot - std::min(slot, kMostSiblings); i < last; ++i) {
+        uint32_t rows = common_prefix(nodes_[siblings[i]].tokens, rest);
+        for (uint32_t g = n_full_; g < n_groups(); ++g)
+            rows = std::min(rows, n_rows(siblings[i], g, State::in_ram));
+        if (rows > most_rows) best = siblings[i], most_rows = rows;
+    }
+    if (best == kNone || best == path.end()) return std::nullopt;
+    Path other = path;
+    other.nodes.back() = best;
+    other.n_tokens = nodes_[best].begin + most_rows;
+    if (usable_tokens(other, State::in_ram) <= usable) return std::nullopt;
+    return other;
+}
+
 PrefixHit PrefixTree::find(const NamespaceKey& ns, std::span<const TokenId> tokens) const {
     PrefixHit hit;
     hit.groups.resize(n_groups());
-    const Path path = walk_awake(ns, tokens);
+    Path path = walk_awake(ns, tokens);
     hit.n_resident = path.n_tokens;
     hit.n_known = std::max(path.n_tokens, walk_on_asleep(path, tokens).n_tokens);
+    const bool has_end = path.n_tokens == tokens.size();
+    std::optional<Path> other = beside(path, tokens);
+    if (other) path = std::move(*other);
     hit.n_tokens = usable_tokens(path, State::in_ram);
     if (hit.n_tokens == 0) return hit;
     hit.tail_rows = hit.n_tokens % options_.block_tokens;
@@ -122,7 +152,9 @@ PrefixHit PrefixTree::find(const NamespaceKey& ns, std::span<const TokenId> toke
         for (uint32_t place = refs.first; place <= last; ++place)
             refs.blocks.push_back(block(path.nodes[place], g).ref->share());
     }
-    if (hit.n_tokens == tokens.size()) hit.logits = logits_.find(logits_place(hit));
+    // Logits are kept with the nearest of the siblings only.
+    if (has_end && !other && hit.n_tokens == tokens.size())
+        hit.logits = logits_.find(logits_place(hit));
     return hit;
 }
 
@@ -170,9 +202,10 @@ EvictionRank PrefixTree::rank_of(const Node& node) const {
 
 bool PrefixTree::store_logits(const NamespaceKey& ns, std::span<const TokenId> tokens,
                               std::span<const float> logits) {
-    const PrefixHit hit = find(ns, tokens);
-    if (hit.n_tokens == 0 || hit.n_tokens != tokens.size()) return false;
-    return logits_.put(logits_place(hit), logits);
+    const Path path = walk_awake(ns, tokens);
+    if (tokens.empty() || usable_tokens(path, State::in_ram) != tokens.size()) return false;
+    const auto n_rows = static_cast<uint32_t>(tokens.size()) - nodes_[path.end()].begin;
+    return logits_.put({path.end(), n_rows}, logits);
 }
 
 }  // namespace kvik

@@ -13,7 +13,7 @@ namespace kvik {
 WakePlan PrefixTree::plan_wake(const NamespaceKey& ns, std::span<const TokenId> tokens) const {
     WakePlan plan;
     Path path = walk_awake(ns, tokens);
-    const uint32_t usable_now = usable_tokens(path, State::in_ram);
+    const uint32_t usable_now = usable_tokens(beside(path, tokens).value_or(path), State::in_ram);
     plan.n_tokens = usable_tokens(path, State::with_tier);
     Path on_tier = walk_on_asleep(path, tokens);
     if (const uint32_t n = usable_tokens(on_tier, State::with_tier); n > path.n_tokens) {

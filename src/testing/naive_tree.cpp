@@ -130,12 +130,33 @@ uint32_t NaiveTree::usable_tokens(const Path& path, const NaiveTokens& tokens, S
     return 0;
 }
 
+// The same path, or with another end of the same place whose windows reach further.
+NaiveTree::Path NaiveTree::beside(const Path& path, const NaiveTokens& tokens) const {
+    const uint32_t usable = usable_tokens(path, tokens, State::in_ram);
+    if (usable == n_matched(path, tokens)) return path;
+    const Entry* best = nullptr;
+    size_t most_rows = 0;
+    for (const Entry& entry : entries_) {
+        if (!entry.is_awake || entry.ns != path.back()->ns) continue;
+        if (above(entry) != above(*path.back())) continue;
+        size_t rows = n_common(entry.path, tokens) - begin_of(entry);
+        for (uint32_t g = 0; g < options_.shape.n_groups(); ++g)
+            rows = std::min<size_t>(rows, entry.groups[g].n_rows);
+        const bool is_first = best && rows == most_rows && rows > 0 && entry.path < best->path;
+        if (rows > most_rows || is_first) best = &entry, most_rows = rows;
+    }
+    Path other = path;
+    if (best) other.back() = best;
+    return best && usable_tokens(other, tokens, State::in_ram) > usable ? other : path;
+}
+
 NaiveHit NaiveTree::find(uint32_t ns, const NaiveTokens& tokens) const {
     NaiveHit hit;
     hit.groups.resize(options_.shape.n_groups());
-    const Path path = walk_awake(ns, tokens);
-    hit.n_resident = n_matched(path, tokens);
-    hit.n_known = std::max(hit.n_resident, n_matched(walk_on_asleep(ns, tokens, path), tokens));
+    const Path nearest = walk_awake(ns, tokens);
+    const Path path = beside(nearest, tokens);
+    hit.n_resident = n_matched(nearest, tokens);
+    hit.n_known = std::max(hit.n_resident, n_matched(walk_on_asleep(ns, tokens, nearest), tokens));
     hit.n_tokens = usable_tokens(path, tokens, State::in_ram);
     if (hit.n_tokens == 0) return hit;
     const uint32_t last = (hit.n_tokens - 1) / options_.shape.block_tokens;
@@ -145,7 +166,7 @@ NaiveHit NaiveTree::find(uint32_t ns, const NaiveTokens& tokens) const {
         for (uint32_t i = hit.groups[g].first; i <= last; ++i)
             hit.groups[g].blocks.push_back(path[i]->groups[g].ref);
     }
-    hit.has_logits = hit.n_tokens == tokens.size() &&
+    hit.has_logits = hit.n_tokens == tokens.size() && path == nearest &&
                      std::find(logits_.begin(), logits_.end(), Logits{ns, tokens}) != logits_.end();
     return hit;
 }
@@ -153,7 +174,7 @@ NaiveHit NaiveTree::find(uint32_t ns, const NaiveTokens& tokens) const {
 PathReport NaiveTree::explain(uint32_t ns, const NaiveTokens& tokens) const {
     PathReport report;
     Path path = walk_awake(ns, tokens);
-    report.n_usable = usable_tokens(path, tokens, State::in_ram);
+    report.n_usable = usable_tokens(beside(path, tokens), tokens, State::in_ram);
     report.n_resident = report.n_known = n_matched(path, tokens);
     const Path asleep = walk_on_asleep(ns, tokens, path);
     if (n_matched(asleep, tokens) <= report.n_resident) return report;
@@ -287,7 +308,8 @@ void NaiveTree::absorb(Entry& to, const Entry& from) {
 }
 
 bool NaiveTree::store_logits(uint32_t ns, const NaiveTokens& tokens) {
-    if (tokens.empty() || find(ns, tokens).n_tokens != tokens.size()) return false;
+    const uint32_t usable = usable_tokens(walk_awake(ns, tokens), tokens, State::in_ram);
+    if (tokens.empty() || usable != tokens.size()) return false;
     if (options_.most_logits == 0) return false;
     std::erase(logits_, Logits{ns, tokens});
     if (logits_.size() == options_.most_logits) logits_.erase(logits_.begin());

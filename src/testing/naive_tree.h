@@ -113,6 +113,7 @@ class NaiveTree {
     uint32_t n_rows(const Entry& entry, uint32_t group, State state) const;
     bool is_usable(const Path& path, uint32_t n_tokens, State state) const;
     uint32_t usable_tokens(const Path& path, const NaiveTokens& tokens, State state) const;
+    Path beside(const Path& path, const NaiveTokens& tokens) const;
     Entry* by_id(uint64_t id);
     Entry* covering(uint32_t ns, const NaiveTokens& path, Kind kind);
     Entry* beginning(uint32_t ns, const NaiveTokens& path, Kind kind);

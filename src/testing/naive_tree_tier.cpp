@@ -10,7 +10,7 @@ namespace kvik {
 NaiveWakePlan NaiveTree::plan_wake(uint32_t ns, const NaiveTokens& tokens) const {
     NaiveWakePlan plan;
     Path path = walk_awake(ns, tokens);
-    const uint32_t usable_now = usable_tokens(path, tokens, State::in_ram);
+    const uint32_t usable_now = usable_tokens(beside(path, tokens), tokens, State::in_ram);
     plan.n_tokens = usable_tokens(path, tokens, State::with_tier);
     const Path asleep = walk_on_asleep(ns, tokens, path);
     if (const uint32_t n = usable_tokens(asleep, tokens, State::with_tier);
