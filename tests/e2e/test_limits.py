@@ -7,8 +7,8 @@ import sys
 import tempfile
 import unittest
 
-from program import (BINARY, GEMMA, MODEL, TIMEOUT_S, InFile, answers, call, environment, golden,
-                     kvik_json, run_ids)
+from program import (BINARY, GEMMA, GOLDEN, MODEL, TIMEOUT_S, InFile, answers, call, environment,
+                     golden, kvik_json, run_ids)
 
 MIB = 1 << 20
 IDS = answers()["texts"]["russian"]["ids"]
@@ -23,8 +23,8 @@ sys.exit(done.returncode)
 """
 
 
-def peak_bytes(*arguments):
-    done = subprocess.run([sys.executable, "-c", PEAK, BINARY, *map(str, arguments)],
+def peak_bytes(*arguments, stdin=""):
+    done = subprocess.run([sys.executable, "-c", PEAK, BINARY, *map(str, arguments)], input=stdin,
                           capture_output=True, text=True, timeout=TIMEOUT_S, env=environment())
     if done.returncode != 0:
         raise AssertionError(done.stderr)
@@ -44,6 +44,21 @@ class Memory(unittest.TestCase):
             print(f"peak {peak / MIB:.0f} MiB of {limit / MIB:.0f}", flush=True)
             with self.subTest(model=model):
                 self.assertLessEqual(peak, limit)
+
+    def test_twenty_times_what_the_cache_holds_takes_no_more_than_its_budget(self):
+        budget = 16 * MIB
+        token_bytes = 30 * 3 * 64 * 2 * 2
+        words = (GOLDEN / "smollm2/prose.txt").read_text().split()
+        n_words = 220  # of a message: a token each at least
+        n_messages = 20 * budget // token_bytes // n_words + 1
+        starts = [67 * i % (len(words) - n_words) for i in range(n_messages)]
+        messages = [" ".join([f"{i}:", *words[at:at + n_words]]) for i, at in enumerate(starts)]
+        chat = ["chat", MODEL, "-n", 2, "--cache-ram", budget, "--calibrate", "off"]
+        alone = peak_bytes(*chat, stdin="Hi\n")
+        many = peak_bytes(*chat, stdin="\n/clear\n".join(messages) + "\n")
+        print(f"peak {alone / MIB:.0f} MiB for a word, {many / MIB:.0f} MiB for {n_messages} "
+              f"conversations of {n_words} words, budget {budget / MIB:.0f} MiB", flush=True)
+        self.assertLessEqual(many - alone, budget + 64 * MIB)
 
     def test_threads_that_cannot_be_started_are_an_error_with_a_remedy(self):
         # Each of 1024 threads reserves a stack; the address space has no room for them.
