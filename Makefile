@@ -1,10 +1,11 @@
 # The menu: `make` alone prints each target that has a "##" comment.
 SHELL := bash
 .DEFAULT_GOAL := menu
-.PHONY: menu setup build chat test asan tsan fuzz bench lab versus table counts golden tidy lint format clean
+.PHONY: menu setup build chat test asan tsan fuzz soak bench lab versus table counts golden tidy lint format clean
 
 SOURCES = $(shell git ls-files '*.h' '*.cpp')
 SECONDS_EACH ?= 60
+OPS ?= 1000000
 
 menu:
 	@echo "make TARGET, one of:"
@@ -30,6 +31,10 @@ tsan: ## the tests with threads under ThreadSanitizer
 
 fuzz: ## each fuzz target for SECONDS_EACH (60) seconds
 	@scripts/fuzz $(SECONDS_EACH)
+
+soak: setup ## OPS (1000000) random operations on the cache, beside its naive twin
+	@. scripts/lib.sh && build release test_testing
+	@KVIK_OPS=$(OPS) build/release/test_testing --gtest_filter='*RandomOperations*'
 
 bench: build ## speed of this machine
 	@scripts/fetch-model smollm2

@@ -137,9 +137,7 @@ PrefixHit PrefixTree::find(const NamespaceKey& ns, std::span<const TokenId> toke
     Path path = walk_awake(ns, tokens);
     hit.n_resident = path.n_tokens;
     hit.n_known = std::max(path.n_tokens, walk_on_asleep(path, tokens).n_tokens);
-    const bool has_end = path.n_tokens == tokens.size();
-    std::optional<Path> other = beside(path, tokens);
-    if (other) path = std::move(*other);
+    if (std::optional<Path> other = beside(path, tokens)) path = std::move(*other);
     hit.n_tokens = usable_tokens(path, State::in_ram);
     if (hit.n_tokens == 0) return hit;
     hit.tail_rows = hit.n_tokens % options_.block_tokens;
@@ -152,9 +150,7 @@ PrefixHit PrefixTree::find(const NamespaceKey& ns, std::span<const TokenId> toke
         for (uint32_t place = refs.first; place <= last; ++place)
             refs.blocks.push_back(block(path.nodes[place], g).ref->share());
     }
-    // Logits are kept with the nearest of the siblings only.
-    if (has_end && !other && hit.n_tokens == tokens.size())
-        hit.logits = logits_.find(logits_place(hit));
+    if (hit.n_tokens == tokens.size()) hit.logits = logits_.find(logits_place(hit));
     return hit;
 }
 
