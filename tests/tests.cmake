@@ -16,8 +16,9 @@ endforeach()
 
 # The engine's public face, where the command line shows too little: conversations, what is found
 # again, and memory.
-foreach(name turns reuse budget sessions beams)
-    add_executable(test_${name} tests/e2e/${name}_test.cpp)
+foreach(file turns_test.cpp reuse_test.cpp budget_test.cpp sessions_test.cpp beams_test.cpp)
+    string(REPLACE "_test.cpp" "" name ${file})
+    add_executable(test_${name} tests/e2e/${file})
     target_link_libraries(test_${name} kvik_engine kvik_testing GTest::gtest_main)
     target_compile_definitions(test_${name} PRIVATE KVIK_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 endforeach()

@@ -1,6 +1,7 @@
 // What becomes of KV that a conversation goes on without, by policy and by what happened.
 #include "engine/rig/session_rig.h"
 #include "engine/settings.h"
+#include "testing/hash_model.h"
 
 namespace kvik {
 namespace {

@@ -1,6 +1,12 @@
 #include "engine/rig/session_rig.h"
+#include "testing/hash_model.h"
 
 namespace kvik {
+
+std::unique_ptr<Model> session_model(uint32_t vocab_size) {
+    return std::make_unique<HashModel>(HashModelOptions{.vocab_size = vocab_size});
+}
+
 namespace {
 
 TEST_F(SessionTest, goes_on_from_the_ids_that_were_picked) {

@@ -6,9 +6,10 @@ namespace kvik {
 
 // One by one: a long conversation's points are not torn down by recursion.
 LedgerPoint::~LedgerPoint() {
-    LedgerPointRef next = std::move(const_cast<LedgerPlace&>(begin).point);
+    LedgerPointRef next = std::move(begin.point);
     while (next && next.use_count() == 1) {
-        LedgerPointRef after = std::move(const_cast<LedgerPlace&>(next->begin).point);
+        // Nobody else has it any more.
+        LedgerPointRef after = std::move(const_cast<LedgerPoint&>(*next).begin.point);
         next = std::move(after);
     }
 }

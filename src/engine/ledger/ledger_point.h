@@ -6,7 +6,7 @@
 //                                ^------- answer     another one to the same prompt
 //
 // Shape     a point begins where the one before it ends, or earlier: at the end of one of its ids.
-// Owner     the points before it.   Threads  immutable.
+// Owner     the points before it.   Threads  immutable once shared (LedgerPointRef).
 // Cost      a chain is walked by points, not by tokens.
 #pragma once
 
@@ -43,10 +43,10 @@ struct LedgerPoint {
     LedgerPoint(const LedgerPoint&) = delete;
     LedgerPoint& operator=(const LedgerPoint&) = delete;
 
-    const PointKind kind;
-    const LedgerPlace begin;
-    const MarkedText text;
-    const std::vector<TokenId> ids;
+    PointKind kind;
+    LedgerPlace begin;
+    MarkedText text;
+    std::vector<TokenId> ids;
 
     size_t end_bytes() const { return begin.n_bytes + text.text.size(); }
     uint32_t end_tokens() const { return begin.n_tokens + static_cast<uint32_t>(ids.size()); }

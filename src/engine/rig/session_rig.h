@@ -13,7 +13,6 @@
 #include "engine/rig/requests.h"
 #include "engine/rig/toy_tokenizer.h"
 #include "kvik/kvik.h"
-#include "testing/hash_model.h"
 
 namespace kvik {
 
@@ -33,6 +32,8 @@ inline std::vector<std::string> session_pieces() {
     return all;
 }
 
+std::unique_ptr<Model> session_model(uint32_t vocab_size);  // session_test.cpp has one
+
 class SessionTest : public ::testing::Test {
   protected:
     SessionTest() : engine_(open()), session_(*engine_) {}
@@ -44,8 +45,7 @@ class SessionTest : public ::testing::Test {
             std::make_unique<ToyTokenizer>(session_pieces(), std::vector<TokenId>{kStart, kEnd});
         text.chat_template =
             std::make_unique<ChatTemplate>(std::move(*ChatTemplate::compile(chat_template)));
-        auto model = std::make_unique<HashModel>(
-            HashModelOptions{.vocab_size = static_cast<uint32_t>(session_pieces().size())});
+        auto model = session_model(static_cast<uint32_t>(session_pieces().size()));
         EngineOptions options = options_of(model->spec().kv, 64, 16, 100);
         options.context = context;
         options.ledger_bytes = ledger_bytes;
