@@ -3,6 +3,7 @@
 src/tier has the laws of the files themselves, with 300 kills of a small writer; here the real program
 writes KV of the real model. Seeds are printed.
 """
+import json
 import os
 import pathlib
 import random
@@ -200,6 +201,26 @@ class OnDisk(unittest.TestCase):
             kvik(*arguments(ids, self.folder), "--cache-disk", "12M")
             self.assertLessEqual(bytes_in(self.folder), limit)
         self.assertGreater(bytes_in(self.folder), limit // 3)
+
+    def test_fsck_tells_a_program_what_it_tells_a_reader(self):
+        self.fill()
+        got = json.loads(self.fsck("--json"))
+        self.assertEqual((got["folder"], got["ok"]), (str(self.folder), True))
+        self.assertEqual(got["bytes"], bytes_in(self.folder))
+        self.assertEqual({s["name"] for s in got["segments"]},
+                         {name.name for name in self.folder.iterdir()})
+        for segment in got["segments"]:
+            self.assertLessEqual({"state", "in_use", "records", "bytes", "damaged_records",
+                                  "bytes_lost", "repaired"}, set(segment))
+        self.assertEqual(got["records"], sum(s["records"] for s in got["segments"]))
+        self.damage(random.Random(SEED))
+        self.assertFalse(json.loads(self.fsck("--json", status=3))["ok"])
+
+    def test_fsck_of_what_is_no_folder_is_an_error_that_names_it(self):
+        for name in ("/nowhere/at/all", MODEL):
+            done = call("fsck", name)
+            self.assertEqual(done.returncode, 3)
+            self.assertIn(name, done.stderr)
 
     def test_a_folder_that_is_a_file_is_an_error_that_names_it(self):
         name = self.folder / "file"
