@@ -92,7 +92,10 @@ struct GenerateRequest {
     std::string cache_salt;
     bool want_logprobs = false;     // TokenEvent::logprob of the raw distribution
     bool want_logits_hash = false;  // Summary::logits_sha256
-    bool want_kv_report = false;    // Summary::kv_report
+    // Summary::prompt_logprobs. Those of a prompt that somebody asked for before are kept; what is
+    // missing is computed from there on.
+    bool want_prompt_logprobs = false;
+    bool want_kv_report = false;  // Summary::kv_report
     double pin_ms = 0;  // the prompt's KV stays for so long, if the pins' share of the cache allows
     // Sees every row of logits of the prompt in order, on the engine thread: [vocab_size] f32.
     // The prompt is computed from its start (a cached prefix has no logits rows).
@@ -129,7 +132,10 @@ struct Summary {
     std::string logits_sha256;          // hex; empty unless asked for
     uint32_t kv_blocks = 0;             // blocks the sequence held at its end
     std::optional<KvReport> kv_report;  // if asked for
-    std::vector<Beam> beams;            // best first; empty without beam search
+    // Of each token of the prompt, of the raw distribution after those before it (the first follows
+    // nothing: 0). Empty unless asked for; shorter than the prompt if the request was cancelled.
+    std::vector<float> prompt_logprobs;
+    std::vector<Beam> beams;  // best first; empty without beam search
     // Of all beams, or of all samples that were asked for together: the most different blocks that
     // they have held at a time, and the most they would have held had each its own. 0: neither.
     uint32_t kv_blocks_shared = 0, kv_blocks_copied = 0;

@@ -67,10 +67,25 @@ bool Stepper::fits(const Job& job, const PrefixHit& hit) {
     return n_wanted <= cache_->n_blocks() - census_.n_blocks();
 }
 
+// A prompt whose logprobs are kept wants no rows of logits; one that goes on from such a prompt wants
+// those that follow.
+void Stepper::recall_logprobs(Job& job) {
+    if (job.cache == CachePolicy::off || job.request.on_prompt_logits) return;
+    if (!job.request.want_prompt_logprobs || !job.wants_prompt_logits()) return;
+    const std::span<const float> kept = prompt_logprobs_.find(job.ns, job.sequence.prompt());
+    if (kept.size() <= job.prompt_logprobs.size()) return;
+    job.prompt_logprobs.assign(kept.begin(), kept.end());
+    job.n_prompt_logits = static_cast<uint32_t>(kept.size()) - 1;
+    if (kept.size() == job.sequence.n_prompt()) {  // used, so that it stays
+        prompt_logprobs_.put(job.ns, job.sequence.prompt(), job.prompt_logprobs);
+    }
+}
+
 // What is in RAM; the first time, what the disk has is read before.
 PrefixHit Stepper::look_up(Job& job) {
-    if (!job.may_adopt()) return {};
-    const std::span<const TokenId> tokens = job.sequence.tokens();
+    recall_logprobs(job);
+    if (job.n_adoptable() == 0) return {};
+    const std::span<const TokenId> tokens = job.sequence.tokens().first(job.n_adoptable());
     if (!job.woken) {
         if (job.request.want_kv_report) job.path = cache_->explain(job.ns, tokens);
         const double began_ms = parts_.now_ms();
@@ -104,7 +119,7 @@ void Stepper::note_start(Job& job, const PrefixHit& hit) {
     PromptFacts facts{.prompt = tokens,
                       .found = std::move(found),
                       .path = job.path.value_or(PathReport{}),
-                      .cache = job.may_adopt() ? CachePolicy::reuse : CachePolicy::off,
+                      .cache = job.n_adoptable() > 0 ? CachePolicy::reuse : CachePolicy::off,
                       .saved_ms = saved_ms,
                       .now_ms = *job.started_ms};
     facts.lacks_logits = hit.n_tokens + 1 == tokens.size() && job.may_adopt() &&

@@ -97,12 +97,7 @@ void Stepper::take_logits(const Runner& runner, LogitsRows rows) {
 void Stepper::take_logits(Job& job, LogitsRows rows) {
     const uint32_t n_prompt = job.sequence.n_prompt();
     const uint32_t n_computed = job.sequence.n_computed();
-    for (uint32_t i = 0; i < rows.n && job.wants_prompt_logits(); ++i) {
-        const uint32_t position = n_computed - rows.n + i;
-        if (position != job.n_prompt_logits || position >= n_prompt) continue;
-        job.request.on_prompt_logits(position, logits_rows(rows.first + i, 1));
-        ++job.n_prompt_logits;
-    }
+    take_prompt_logits(job, rows);
     if (!job.sequence.has_caught_up()) return;
     const uint32_t last = rows.first + rows.n - 1;
     const std::span<const float> row = logits_rows(last, 1);
@@ -117,6 +112,26 @@ void Stepper::take_logits(Job& job, LogitsRows rows) {
 void Stepper::keep(Job& job) {
     if (job.request.pin_ms <= 0 || job.cache == CachePolicy::off) return;
     cache_->pin(job.ns, job.sequence.prompt(), parts_.now_ms() + job.request.pin_ms);
+}
+
+// Those that were not seen before; a preempted sequence may compute some of them again.
+void Stepper::take_prompt_logits(Job& job, LogitsRows rows) {
+    const std::span<const TokenId> prompt = job.sequence.prompt();
+    const uint32_t n_wanted = job.n_prompt_logits_wanted();
+    for (uint32_t i = 0; i < rows.n && job.n_prompt_logits < n_wanted; ++i) {
+        const uint32_t position = job.sequence.n_computed() - rows.n + i;
+        if (position != job.n_prompt_logits) continue;
+        const std::span<const float> row = logits_rows(rows.first + i, 1);
+        if (job.request.on_prompt_logits) job.request.on_prompt_logits(position, row);
+        if (job.request.want_prompt_logprobs && position + 1 < prompt.size()) {
+            const double logprob = log_softmax_at(row, prompt[position + 1]);
+            job.prompt_logprobs.push_back(static_cast<float>(logprob));
+        }
+        if (++job.n_prompt_logits < n_wanted) continue;
+        if (job.request.want_prompt_logprobs && job.cache == CachePolicy::reuse) {
+            prompt_logprobs_.put(job.ns, prompt, job.prompt_logprobs);
+        }
+    }
 }
 
 // row : [vocab_size] logits after the sequence's last token; tiles: of the row, empty if it was kept.

@@ -34,8 +34,9 @@ struct Job {
     std::unique_ptr<BeamJob> beams;    // null: it samples
     std::shared_ptr<KvFamily> family;  // null: it has none
 
-    bool is_admitted = false;         // it takes part in steps
-    uint32_t n_prompt_logits = 0;     // rows its callback has seen
+    bool is_admitted = false;      // it takes part in steps
+    uint32_t n_prompt_logits = 0;  // rows that were seen, by its callback or for its logprobs
+    std::vector<float> prompt_logprobs;
     std::optional<Error> error;       // it ends with this
     std::optional<FinishReason> end;  // it ends
     Summary summary;
@@ -52,13 +53,21 @@ struct Job {
     uint32_t n_disk = 0;
     std::optional<KvReport> kv_report;
 
-    bool wants_prompt_logits() const { return static_cast<bool>(request.on_prompt_logits); }
-    // The prompt is computed from its start if somebody wants to see all of its logits.
+    // Rows of the prompt's logits that somebody wants to see: all, or all but the last, that tells
+    // of no token of the prompt.
+    uint32_t n_prompt_logits_wanted() const {
+        if (request.on_prompt_logits) return sequence.n_prompt();
+        return request.want_prompt_logprobs ? sequence.n_prompt() - 1 : 0;
+    }
+    bool wants_prompt_logits() const { return n_prompt_logits < n_prompt_logits_wanted(); }
     bool may_adopt() const { return cache == CachePolicy::reuse && !wants_prompt_logits(); }
+    // Tokens whose KV may come from the cache: a row of logits that is wanted has to be computed.
+    uint32_t n_adoptable() const {
+        if (cache == CachePolicy::off) return 0;
+        return wants_prompt_logits() ? n_prompt_logits : sequence.n_tokens();
+    }
     WantLogits want_logits() const {
-        return wants_prompt_logits() && n_prompt_logits < sequence.n_prompt()
-                   ? WantLogits::of_every_token
-                   : WantLogits::of_last_token;
+        return wants_prompt_logits() ? WantLogits::of_every_token : WantLogits::of_last_token;
     }
     bool has_ended() const { return end || error; }
 

@@ -11,6 +11,7 @@ namespace kvik {
 
 static constexpr uint64_t kLogitsBytes = 32ull << 20;
 static constexpr uint32_t kLogitsRows = 64;
+static constexpr uint64_t kLogprobsShare = 8;  // a logprob is 8 bytes a token, with the token
 
 std::string_view kv_type_name(KvType type) {
     return type == KvType::f16 ? "f16" : type == KvType::f32 ? "f32" : "q8";
@@ -75,6 +76,8 @@ Result<Settings> settle(const EngineOptions& options, const ModelSpec& model) {
     s.kv.type = options.kv_type;
     s.kv.block_tokens = options.block_tokens;
     KVIK_TRY(s.budget, plan_cache(s.kv, options.cache_bytes));
+    s.prompt_logprobs_bytes = s.budget.logits_bytes / kLogprobsShare;
+    s.budget.logits_bytes -= s.prompt_logprobs_bytes;
     s.cache_bytes = options.cache_bytes;
     if (s.capacity() < kLeastTokens) {
         return fail(ErrorKind::memory,

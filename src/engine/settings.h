@@ -28,6 +28,7 @@ struct Settings {
     KvSpec kv;  // the model's, with type and block size
     CacheBudget budget;
     uint64_t cache_bytes = 0;
+    uint64_t prompt_logprobs_bytes = 0;  // of the budget for logits
     uint32_t context = 0;
     uint32_t most_context = 0;   // what --ctx may ask for within the budget
     uint32_t model_context = 0;  // and with any budget

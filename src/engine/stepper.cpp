@@ -27,6 +27,7 @@ Stepper::Stepper(StepperParts parts, const Settings& settings, std::unique_ptr<K
       logits_(std::make_unique_for_overwrite<float[]>(
           static_cast<uint64_t>(settings.n_logits_rows) * vocab_size_)),
       notes_(settings.n_logits_rows, vocab_size_),
+      prompt_logprobs_(settings.prompt_logprobs_bytes),
       sample_scratch_(vocab_size_),
       census_(cache_->n_blocks()) {
     jobs_.reserve(settings.max_sequences);
@@ -111,6 +112,10 @@ std::unique_ptr<Job> Stepper::make_job(Submission submission) {
     job->ns = namespace_within(cache_->ns(), {.adapter = {}, .salt = request.cache_salt});
     if (request.beams) give_beams(*job, request);
     if (request.want_logits_hash && !request.beams) job->hash.emplace();
+    if (request.want_prompt_logprobs) {
+        job->prompt_logprobs.reserve(n_prompt);
+        job->prompt_logprobs.push_back(0);  // the first token follows nothing
+    }
     job->family = request.beams ? std::make_shared<KvFamily>() : std::move(submission.family);
     job->submitted_ms = submission.submitted_ms;
     job->channel = std::move(submission.channel);
@@ -164,6 +169,7 @@ void Stepper::summarise(Job& job) {
     job.summary = summary_of(job, parts_.now_ms());
     if (!beams.empty()) job.summary.logits_sha256 = beams.front().logits_sha256;
     job.summary.beams = std::move(beams);
+    job.summary.prompt_logprobs = std::move(job.prompt_logprobs);
 }
 
 // Who sees the end of a stream sees the cache as it is after it.

@@ -24,6 +24,7 @@
 #include "engine/job.h"
 #include "engine/kv_cache.h"
 #include "engine/logit_notes.h"
+#include "engine/prompt_logprobs.h"
 #include "engine/settings.h"
 #include "sample/sampler.h"
 #include "sched/step_plan.h"
@@ -93,6 +94,7 @@ class Stepper {
     PrefixHit look_up(Job& job);
     void note_start(Job& job, const PrefixHit& hit);
     bool waits_for_twin(const Job& job);
+    void recall_logprobs(Job& job);
     bool fits(const Job& job, const PrefixHit& hit);
     // plan_step.cpp
     void plan();
@@ -109,6 +111,7 @@ class Stepper {
     Result<void> forward(LogitsRows to);
     void take_logits(const Runner& runner, LogitsRows rows);
     void take_logits(Job& job, LogitsRows rows);
+    void take_prompt_logits(Job& job, LogitsRows rows);
     void pick(Job& job, std::span<const float> row, const LogitTiles& tiles);
     // step_beams.cpp
     void give_beams(Job& job, GenerateRequest& request);
@@ -138,6 +141,7 @@ class Stepper {
     BatchBuffer batch_;
     std::unique_ptr<float[]> logits_;  // [n_logits_rows, vocab_size]
     LogitNotes notes_;
+    PromptLogprobs prompt_logprobs_;
     SampleScratch sample_scratch_;
     BlockCensus census_;
 
