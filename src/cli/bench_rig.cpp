@@ -39,7 +39,8 @@ std::vector<TokenId> bench_ids(uint32_t n, uint32_t vocab_size, uint32_t stream)
 
 Result<StepRig> StepRig::open(const Model& model, ThreadPool& pool, const KvSpec& kv,
                               const Limits& limits) {
-    KVIK_TRY(KvStorage storage, KvStorage::open(kv, blocks_for(limits.context, kv)));
+    KVIK_TRY(KvStorage storage,
+             KvStorage::open(kv, blocks_for(limits.context, kv) * kv.n_groups()));
     KVIK_TRY(auto scratch,
              model.make_scratch({.n_rows = std::max(limits.n_chunk_rows, limits.n_rows),
                                  .n_logits_rows = limits.n_rows,
@@ -68,7 +69,8 @@ Result<void> StepRig::step(const Rows& rows) {
         .blocks = std::span(blocks_).first(blocks_for(rows.depth + rows.n, storage_.spec())),
         .n_past = rows.depth,
         .first_row = 0,
-        .n_rows = rows.n};
+        .n_rows = rows.n,
+        .group_stride = storage_.n_blocks() / storage_.spec().n_groups()};
     return model_->forward(
         {.tokens = std::span(ids_).subspan(rows.depth, rows.n),
          .sequences = std::span(&sequence, 1),

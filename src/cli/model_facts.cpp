@@ -92,17 +92,20 @@ Json tensor_list(const TensorFile& file) {
 Json memory_of(const ModelConfig& config, uint64_t weights_bytes) {
     KvSpec kv{
         .n_layers = config.n_layers, .n_kv_heads = config.n_kv_heads, .head_dim = config.head_dim};
+    if (!config.windows.empty()) kv.groups = KvGroups::of(config.windows);
+    const uint32_t context = std::min(config.context_length, kDefaultContext);
+    const uint64_t context_bytes =
+        kv.most_blocks(context, EngineOptions{}.ubatch) * kv.block_bytes();
     const uint64_t f16_bytes = kv.bytes_per_token();
     kv.type = KvType::f32;
     const uint64_t f32_bytes = kv.bytes_per_token();
     kv.type = KvType::q8;
-    const uint32_t context = std::min(config.context_length, kDefaultContext);
     return {{"weights_bytes", weights_bytes},
             {"kv_bytes_per_token",
              {{"f16", f16_bytes}, {"f32", f32_bytes}, {"q8", kv.bytes_per_token()}}},
             {"default_context", context},
-            {"kv_bytes_default_context", context * f16_bytes},
-            {"needed_bytes", weights_bytes + context * f16_bytes}};
+            {"kv_bytes_default_context", context_bytes},
+            {"needed_bytes", weights_bytes + context_bytes}};
 }
 
 Json tokenizer_of(const ModelWords& words) {

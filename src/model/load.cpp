@@ -70,6 +70,7 @@ Result<LoadedModel> load_model(const LoadOptions& options) {
     spec.kv.n_layers = config.n_layers;
     spec.kv.n_kv_heads = config.n_kv_heads;
     spec.kv.head_dim = config.head_dim;
+    if (!config.windows.empty()) spec.kv.groups = KvGroups::of(config.windows);
     spec.n_parameters = packed.n_parameters;
     spec.weight_bytes = packed.n_bytes;
     spec.fingerprint = fingerprint(config, packed.digest, options.act);

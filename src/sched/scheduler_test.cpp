@@ -100,6 +100,18 @@ TEST(Scheduler, counts_a_block_for_the_copy_of_a_shared_tail) {
     EXPECT_EQ(blocks_wanted(shared, 0, room(8, 0)), 0u);
 }
 
+TEST(Scheduler, counts_a_block_of_every_group_at_a_place) {
+    Room r = room(512, 11);
+    r.n_groups = 3;
+    EXPECT_EQ(blocks_wanted(prompt(100), 17, r), 6u);
+    const StepPlan plan = plan_of({prompt(100)}, r);
+    EXPECT_EQ(rows_of(plan, 0), 3 * kBlock) << "11 blocks are three places";
+    EXPECT_EQ(plan.n_blocks_short, 7u * 3 - 11);
+    SequenceView shared = stream(5);
+    shared.n_shared_tails = 2;
+    EXPECT_EQ(blocks_wanted(shared, 20, r), 2u + 3u);
+}
+
 TEST(Scheduler, takes_the_youngest_sequences_blocks_when_an_older_one_cannot_move) {
     const StepPlan plan = plan_of({stream(kBlock), stream(3), stream(4), prompt(8)}, room(8, 0));
     EXPECT_EQ(rows_of(plan, 0), 0u);
@@ -189,6 +201,7 @@ TEST(Scheduler, plans_fit_their_room_and_the_oldest_moves) {
             younger_holds |= i > 0 && all[i].n_places > 0;
         }
         Room r = room(1 + rng() % 64, rng() % 7);
+        r.n_groups = 1 + rng() % 3;
         r.n_logits_rows = 8 + rng() % 8;
         const StepCosts costs = random_costs(rng);
         if (rng() % 2) r.costs = &costs;

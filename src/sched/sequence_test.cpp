@@ -11,8 +11,8 @@ const KvSpec kSpec = {
     .n_layers = 1, .n_kv_heads = 1, .head_dim = 4, .block_tokens = 16, .type = KvType::f16};
 
 struct Fixture {
-    explicit Fixture(uint32_t n_blocks)
-        : storage(std::move(*KvStorage::open(kSpec, n_blocks))), pool(n_blocks) {}
+    explicit Fixture(uint32_t n_blocks, const KvSpec& spec = kSpec)
+        : storage(std::move(*KvStorage::open(spec, n_blocks))), pool(n_blocks) {}
     Sequence sequence(uint32_t n_prompt, uint32_t max_tokens) {
         return {BlockTable(pool, storage, max_tokens), std::vector<TokenId>(n_prompt, 1),
                 max_tokens};
@@ -65,8 +65,12 @@ TEST(Sequence, forgets_picked_tokens_and_their_kv) {
 TEST(Sequence, view_tells_the_scheduler_how_many_blocks_a_reserve_takes) {
     std::mt19937 generator(3);
     const auto below = [&](uint32_t n) { return static_cast<uint32_t>(generator()) % n; };
+    KvSpec windowed = kSpec;
+    windowed.n_layers = 3;
+    windowed.groups = KvGroups::of(std::vector<uint32_t>{0, 20, 20});
     for (int round = 0; round < 500; ++round) {
-        Fixture f(20);
+        const KvSpec& spec = round % 2 ? windowed : kSpec;
+        Fixture f(40, spec);
         Sequence s = f.sequence(100, 100);
         const uint32_t n_computed = below(60);
         ASSERT_TRUE(s.reserve(n_computed));
@@ -74,7 +78,7 @@ TEST(Sequence, view_tells_the_scheduler_how_many_blocks_a_reserve_takes) {
         std::optional<BlockTable> other;
         if (below(2)) other = s.table().fork();
         const uint32_t n_rows = below(40);
-        const Room room = {.block_tokens = kSpec.block_tokens};
+        const Room room = {.block_tokens = spec.block_tokens, .n_groups = spec.n_groups()};
         EXPECT_EQ(blocks_wanted(s.view(WantLogits::of_last_token), n_rows, room),
                   s.table().n_blocks_needed(n_rows))
             << "seed 3, round " << round;

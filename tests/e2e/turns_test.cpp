@@ -134,9 +134,11 @@ TEST_P(Turns, a_cache_too_small_for_all_of_them_changes_no_bit) {
     EngineOptions tight;
     tight.context = 512;
     tight.max_sequences = 4;
+    auto engine = open_engine();
+    const auto alone = collect(engine->submit(request(prose(*engine, 200), 12)));
     // Room for two or three of the sequences below.
-    tight.cache_bytes = open_engine()->cache_stats().block_bytes * 20;
-    auto engine = open_engine(tight);
+    tight.cache_bytes = engine->cache_stats().block_bytes * alone.summary.kv_blocks * 20 / 7;
+    engine = open_engine(tight);
     std::vector<Result<Stream>> streams;
     for (uint32_t i = 0; i < 6; ++i) {
         streams.push_back(engine->submit(request(prose(*engine, 200, 40 * i), 12)));

@@ -77,12 +77,16 @@ class Steps {
     Result<KvStorage> open_kv(KvType type) const {
         KvSpec kv = model_->spec().kv;
         kv.type = type;
-        return KvStorage::open(kv, kContext / kv.block_tokens);
+        return KvStorage::open(kv, kContext / kv.block_tokens * kv.n_groups());
     }
 
     void must_run(uint32_t n_past, uint32_t n_rows, uint32_t n_logits_rows, Measured measured) {
-        const SequenceRows sequence{
-            .blocks = blocks_, .n_past = n_past, .first_row = 0, .n_rows = n_rows};
+        const KvSpec& kv = storage_.spec();
+        const SequenceRows sequence{.blocks = blocks_,
+                                    .n_past = n_past,
+                                    .first_row = 0,
+                                    .n_rows = n_rows,
+                                    .group_stride = kContext / kv.block_tokens};
         const auto wanted = std::span(rows_).first(n_logits_rows);
         std::iota(wanted.begin(), wanted.end(), n_rows - n_logits_rows);
         const Batch batch{.tokens = std::span(tokens_).subspan(n_past, n_rows),
