@@ -47,7 +47,10 @@ Result<void> give(const lab::Report& report, const lab::Table& table,
     KVIK_TRY_VOID(put("\n"));
     for (const std::string& finding : report.findings)
         KVIK_TRY_VOID(put(wrapped("- " + finding, 100, 2) + "\n"));
-    if (output.folder.empty()) return {};
+    if (output.folder.empty()) {
+        note("kvik: --out DIR writes it as CSV, plots and a page\n");
+        return {};
+    }
     KVIK_TRY(const lab::PlotNote plots, lab::write_report(report, output));
     if (!plots.empty()) note(fmt::format("kvik: {}\n", printable(plots)));
     note(fmt::format("kvik: {}\n",
