@@ -69,7 +69,8 @@ class KvCache {
 
     // Takes note of what the disk did. True: something is still being written.
     bool poll_disk() { return sleep_ && sleep_->poll(); }
-    void finish_disk();  // waits for it
+    void finish_disk();                                           // waits for it
+    bool let_go_written() { return sleep_ && sleep_->let_go(); }  // false: no block was held by it
     DiskStats disk_stats() const { return sleep_ ? sleep_->stats() : DiskStats{}; }
 
     void forget(const NamespaceKey& ns, std::span<const TokenId> tokens, uint32_t from,

@@ -10,7 +10,7 @@ namespace kvik {
 static constexpr size_t kMostWaiting = 16;  // paths
 
 KvSleep::KvSleep(std::unique_ptr<DiskTier> tier, const KvParts& parts)
-    : tier_(std::move(tier)), parts_(parts), block_tokens_(parts.storage.spec().block_tokens) {
+    : parts_(parts), block_tokens_(parts.storage.spec().block_tokens), tier_(std::move(tier)) {
     add_index();
 }
 
@@ -130,6 +130,13 @@ void KvSleep::finish() {
     while (poll()) {
         if (!tier_->flush()) return;
     }
+}
+
+bool KvSleep::let_go() {
+    if (n_held() == 0) return false;
+    tier_->flush();
+    for (const Saved& saved : tier_->take_saved()) note(saved);
+    return true;
 }
 
 uint64_t KvSleep::n_held() const {

@@ -46,6 +46,8 @@ class KvSleep {
     // under way.
     bool poll();
     void finish();  // waits for it, some seconds at most
+    // Waits until no block is held by a write any more. False: none was.
+    bool let_go();
 
     // Brings back what makes more of `tokens` usable; evicts for it where there is no room. Which
     // places had to be read, in order.
@@ -81,7 +83,6 @@ class KvSleep {
     void wake_logits(const NamespaceKey& ns, std::span<const TokenId> tokens);
     void add_index();
 
-    std::unique_ptr<DiskTier> tier_;
     KvParts parts_;
     uint32_t block_tokens_;
     uint64_t next_ticket_ = 1;
@@ -89,6 +90,7 @@ class KvSleep {
     std::set<ChainId> under_way_;        // of blocks
     std::deque<Path> waiting_;           // the queue was full
     std::map<ChainId, TierRef> logits_;  // rows on disk, by what they come after
+    std::unique_ptr<DiskTier> tier_;     // last: until it is gone it may read what writes_ holds
 };
 
 }  // namespace kvik

@@ -29,7 +29,7 @@ class KvSleepTest : public ::testing::Test {
     }
 
     ScratchFolder folder_;
-    HashModel model_;
+    HashModel model_{{.head_dim = 512}};  // blocks large enough that an index is small beside them
     Random random_{1};
 };
 

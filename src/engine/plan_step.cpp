@@ -4,8 +4,8 @@
 
 namespace kvik {
 
-// In the way of a plan: first what nobody needs, then what the tree alone wants to keep, then the
-// youngest sequence.
+// In the way of a plan: first what nobody needs, then what is on its way to disk (which is waited
+// for), then what the tree alone wants to keep, then the youngest sequence.
 void Stepper::plan() {
     for (;;) {
         running_.clear();
@@ -24,6 +24,7 @@ void Stepper::plan() {
         if (plan_.n_blocks_short == 0) break;
         if (cache_->evict(plan_.n_blocks_short) > 0) continue;
         if (!plan_.starved) break;
+        if (cache_->let_go_written()) continue;
         if (cache_->let_go_shared() > 0) continue;
         if (!plan_.preempt) break;
         Job& youngest = *running_[*plan_.preempt].job;
