@@ -82,9 +82,10 @@ class NaiveBeams {
         std::vector<std::vector<float>> rows;
         for (size_t k = 0; k < running.size(); ++k) {
             rows.push_back(cold_logits_(joined(prompt, running[k].ids)));
+            const double log_sum = log_sum_exp(rows[k]);
             for (size_t v = 0; v < rows[k].size(); ++v) {
                 if (rows[k][v] == -std::numeric_limits<float>::infinity()) continue;
-                const double logprob = log_softmax_at(rows[k], static_cast<TokenId>(v));
+                const double logprob = rows[k][v] - log_sum;
                 ways.push_back({running[k].sum + logprob, logprob, k, static_cast<TokenId>(v)});
             }
         }
