@@ -9,8 +9,10 @@
 
 #include "engine/rig/cold.h"
 #include "engine/rig/talk.h"
+#include "sample/logprob.h"
 #include "sched/test_costs.h"
 #include "testing/hash_model.h"
+#include "testing/scratch_folder.h"
 
 namespace kvik {
 namespace {
@@ -40,10 +42,12 @@ class Life {
         const uint32_t block_tokens = 16 << random_.below(3);
         const uint32_t n_tokens = 260 + random_.below(mood_ == Mood::roomy ? 4000 : 200);
         const KvSpec& kv = model_.spec().kv;
-        EngineOptions options = options_of(kv, 1 + random_.below(60), block_tokens,
-                                           (n_tokens / block_tokens + 1) * kv.n_groups());
-        options.max_sequences = 1 + random_.below(8);
-        rig_ = std::make_unique<StepRig>(model_, options);
+        options_ = options_of(kv, 1 + random_.below(60), block_tokens,
+                              (n_tokens / block_tokens + 1) * kv.n_groups());
+        options_.max_sequences = 1 + random_.below(8);
+        if (random_.below(3) == 0) options_.cache_folder = home_.path("kv");
+        options_.evict = static_cast<EvictionPolicy>(random_.below(4));
+        rig_ = std::make_unique<StepRig>(model_, options_);
         note_block_ = fmt::format("of block {}", block_tokens);
         if (random_.below(2)) rig_->stepper().use_costs(random_costs(random_.generator));
         shuffle();
@@ -56,11 +60,8 @@ class Life {
                 FAIL() << "seed " << seed_ << ", operation " << i;
             }
         }
-        rig_->run();
-        hear_all();
-        note("preempted", rig_->stepper().counts().n_preemptions);
-        note("blocks evicted", rig_->stepper().cache_stats().evicted_blocks);
-        EXPECT_EQ(rig_->stepper().n_jobs(), 0u);
+        finish();
+        note(std::string(eviction_name(options_.evict)));
         EXPECT_FALSE(::testing::Test::HasFailure()) << "seed " << seed_;
     }
 
@@ -71,6 +72,24 @@ class Life {
         std::shared_ptr<StreamChannel> channel;
         uint32_t n_beside = 0;  // others under way when it was submitted
     };
+
+    void finish() {
+        rig_->run();
+        hear_all();
+        note("preempted", rig_->stepper().counts().n_preemptions);
+        note("blocks evicted", rig_->stepper().cache_stats().evicted_blocks);
+        EXPECT_EQ(rig_->stepper().n_jobs(), 0u);
+    }
+
+    // Another process over the same folder, whose steps are cut otherwise.
+    void restart() {
+        if (options_.cache_folder.empty()) return;
+        finish();
+        rig_.reset();
+        options_.ubatch = 1 + random_.below(60);
+        rig_ = std::make_unique<StepRig>(model_, options_);
+        note("restarted");
+    }
 
     void note(const std::string& kind, uint64_t n = 1) { kinds_[kind] += n; }
 
@@ -95,7 +114,7 @@ class Life {
         note("operations");
         switch (random_.below(12)) {
             case 0:
-                abort();
+                random_.below(4) > 0 ? abort() : restart();
                 break;
             case 1:
             case 2:
@@ -121,6 +140,7 @@ class Life {
         asked.request = request_for(prompt, n_new(), random_.below(3));
         if (random_.below(3) == 0) asked.request.sampling.temperature = 0;
         if (random_.below(8) == 0) asked.request.cache = CachePolicy::off;
+        asked.request.want_prompt_logprobs = random_.below(10) == 0;
         // A conversation is one tenant's; stems are everybody's.
         if (asked.ask.conversation % 3 > 0) {
             asked.request.cache_salt = fmt::format("tenant {}", asked.ask.conversation % 3);
@@ -154,10 +174,25 @@ class Life {
         const bool is_aborted = told.summary.reason == FinishReason::cancelled;
         if (is_aborted) asked.request.max_new_tokens = static_cast<uint32_t>(told.ids.size());
         expect_cold(model_, told, asked.request);
+        expect_cold_logprobs(asked, told);
         classify(asked, told);
         const auto n_all = static_cast<uint32_t>(asked.ask.prompt.size() + told.ids.size());
         const bool is_published = !is_off && !is_aborted && n_all > 0;
         talk_.heard(asked.ask, told.ids, is_published && !told.ids.empty() ? n_all - 1 : 0);
+    }
+
+    void expect_cold_logprobs(const Asked& asked, const Told& told) {
+        if (!asked.request.want_prompt_logprobs) return;
+        note("prompt logprobs");
+        const std::span<const TokenId> prompt = asked.request.prompt;
+        const std::vector<float>& values = told.summary.prompt_logprobs;
+        if (told.summary.reason != FinishReason::cancelled) {
+            EXPECT_EQ(values.size(), prompt.size());
+        }
+        for (size_t n = 1; n < values.size(); ++n) {
+            const double cold = log_softmax_at(model_.cold_logits(prompt.first(n)), prompt[n]);
+            EXPECT_EQ(values[n], static_cast<float>(cold));
+        }
     }
 
     void classify(const Asked& asked, const Told& told) {
@@ -173,7 +208,8 @@ class Life {
             return note("cache off");
         }
         if (n_cached == 0) note("nothing cached");
-        if (n_cached > 0) note("warm RAM");
+        if (told.summary.timings.disk_n > 0) note("warm disk");
+        if (n_cached > told.summary.timings.disk_n) note("warm RAM");
         if (n_cached == asked.ask.prompt.size()) note("wholly cached");
         if (n_cached + 1 < asked.ask.n_known) note("after eviction");
     }
@@ -184,6 +220,8 @@ class Life {
     Kinds& kinds_;
     std::string note_block_;
     HashModel model_;
+    ScratchFolder home_;
+    EngineOptions options_;
     Talk talk_;
     std::unique_ptr<StepRig> rig_;
     std::vector<Asked> asked_;
@@ -203,12 +241,16 @@ TEST(RandomEquality, every_answer_has_the_bits_of_a_cold_run) {
         if (HasFailure()) return;
     }
     for (const auto& [kind, n] : kinds) fmt::print("{:>8} {}\n", n, kind);
-    for (const char* kind : {"of block 16", "of block 32", "of block 64", "of 1 groups of layers",
-                             "of 2 groups of layers", "of 4 groups of layers", "aborted", "batched",
-                             "salted", "cache off", "nothing cached", "warm RAM", "wholly cached",
-                             "after eviction", "preempted", "blocks evicted"}) {
+    for (const char* kind :
+         {"of block 16", "of block 32", "of block 64", "of 1 groups of layers",
+          "of 2 groups of layers", "of 4 groups of layers", "aborted", "batched", "salted",
+          "cache off", "nothing cached", "warm RAM", "wholly cached", "after eviction", "preempted",
+          "blocks evicted", "warm disk", "prompt logprobs"}) {
         EXPECT_GT(kinds[kind], n_operations() / 200) << kind;
     }
+    EXPECT_GT(kinds["restarted"], 0u);
+    for (const char* policy : {"lru", "lfu", "fifo", "cost"})
+        EXPECT_GT(kinds[policy], 0u) << policy;
     for (const std::string_view kind : kAskKinds)
         EXPECT_GT(kinds[std::string(kind)], n_operations() / 200) << kind;
 }

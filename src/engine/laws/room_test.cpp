@@ -109,5 +109,47 @@ TEST_F(Room, what_was_computed_twice_is_held_once_while_both_go_on) {
     expect_cold(model_, rig.ask(third), third);
 }
 
+// Titles and summaries: some between two turns, never asked again.
+TEST_F(Room, side_calls_push_out_each_other_and_not_the_long_conversation) {
+    for (const EvictionPolicy policy :
+         {EvictionPolicy::cost, EvictionPolicy::lru, EvictionPolicy::lfu}) {
+        SCOPED_TRACE(eviction_name(policy));
+        EngineOptions o = options(32, 120);
+        o.evict = policy;
+        StepRig rig(model_, o);
+        std::vector<TokenId> conversation = tokens(1500);
+        for (uint32_t turn = 0; turn < 20; ++turn) {
+            const auto n_known = static_cast<uint32_t>(conversation.size()) - 1;
+            conversation = joined(conversation, tokens(40));
+            const GenerateRequest next = request_for(conversation, 5, turn);
+            const Told told = rig.ask(next);
+            // A tail of few tokens is worth little: at most it has gone.
+            if (turn > 0) {
+                EXPECT_GE(told.summary.timings.cached_n, n_known - n_known % 32) << turn;
+            }
+            conversation = joined(conversation, told.ids);
+            const uint32_t n_used = rig.n_used_blocks();
+            for (uint32_t i = 0; i < 5; ++i) rig.ask(request_for(tokens(90), 6, i));
+            EXPECT_LE(rig.n_used_blocks(), n_used + 5 * 3) << "their own blocks and no more";
+        }
+        EXPECT_GT(rig.stepper().cache_stats().evicted_blocks, 100u);
+    }
+}
+
+// Under the policy that it would be the first to go by.
+TEST_F(Room, a_pinned_prompt_outlives_all_others_for_its_time) {
+    EngineOptions o = options(32, 20);
+    o.evict = EvictionPolicy::fifo;
+    StepRig rig(model_, o);
+    GenerateRequest pinned = request_for(tokens(150), 1);
+    pinned.pin_ms = 1e9;
+    rig.ask(pinned);
+    for (uint32_t i = 0; i < 20; ++i) rig.ask(request_for(tokens(150), 1, i));
+    const Told told = rig.ask(pinned);
+    expect_cold(model_, told, pinned);
+    EXPECT_EQ(told.summary.timings.cached_n, 150u);
+    EXPECT_GT(rig.stepper().cache_stats().evicted_blocks, 50u);
+}
+
 }  // namespace
 }  // namespace kvik

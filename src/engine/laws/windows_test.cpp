@@ -28,14 +28,25 @@ class Windows : public ::testing::Test {
     Random random_{1};
 };
 
-// Nobody knew of the place where the second branch leaves the first: it goes on from the last of
-// the points that are kept anyway. For the third one the place is known.
+// Nobody knew of the place where the second branch leaves the first, and what a window had passed
+// made room: it goes on from the last of the points that are kept anyway, and is told how far that
+// was. For the third one the place is known.
 TEST_F(Windows, a_branch_point_is_a_place_to_go_on_from) {
-    StepRig rig(model_, options());
+    // Room for one branch in the layers that see all, and for some windows.
+    StepRig rig(model_, options(190));
     const std::vector<TokenId> shared = tokens(1500);
     EXPECT_EQ(n_cached(rig, joined(shared, tokens(700))), 0u);
-    const uint32_t n_second = n_cached(rig, joined(shared, tokens(700)));
+    GenerateRequest second = request_for(joined(shared, tokens(700)), 1);
+    second.want_kv_report = true;
+    const Told told = ask(rig, second);
+    const uint32_t n_second = told.summary.timings.cached_n;
     EXPECT_GE(n_second, kResumeEvery);
+    EXPECT_LT(n_second, 1500u);
+    ASSERT_TRUE(told.summary.kv_report.has_value());
+    ASSERT_GE(told.summary.kv_report->segments.size(), 2u);
+    EXPECT_EQ(told.summary.kv_report->segments[0].n_tokens, n_second);
+    EXPECT_EQ(told.summary.kv_report->segments[1].reason, KvReason::resume_point);
+    EXPECT_EQ(told.summary.kv_report->segments[1].n_tokens, 1500 - n_second);
     EXPECT_EQ(n_cached(rig, joined(shared, tokens(700))), 1500u);
 }
 
