@@ -1,5 +1,6 @@
 #include "cache/kv_groups.h"
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 
@@ -10,7 +11,10 @@ namespace kvik {
 std::shared_ptr<const KvGroups> KvGroups::of(std::span<const uint32_t> windows) {
     KVIK_CHECK(!windows.empty(), "a model has layers");
     std::map<uint32_t, uint32_t> n_layers;  // by window
-    for (const uint32_t window : windows) ++n_layers[window];
+    const bool some_see_all = std::ranges::find(windows, 0u) != windows.end();
+    const uint32_t widest = some_see_all ? 0 : std::ranges::max(windows);
+    const auto kept = [&](uint32_t window) { return window == widest ? 0 : window; };
+    for (const uint32_t window : windows) ++n_layers[kept(window)];
     auto out = std::make_shared<KvGroups>();
     for (const auto& [window, n] : n_layers) out->group_layers = std::gcd(out->group_layers, n);
     std::map<uint32_t, KvLayer> next;  // by window: where its next layer goes
@@ -19,7 +23,7 @@ std::shared_ptr<const KvGroups> KvGroups::of(std::span<const uint32_t> windows) 
         out->groups.resize(out->groups.size() + n / out->group_layers, {.window = window});
     }
     for (const uint32_t window : windows) {
-        KvLayer& at = next[window];
+        KvLayer& at = next[kept(window)];
         out->layers.push_back(at);
         if (++at.slot == out->group_layers) at = {.group = at.group + 1, .slot = 0};
     }

@@ -5,7 +5,8 @@
 //         positions) it has a block of its own. All groups have equally many layers, so that all
 //         blocks have one size, one pool and one budget:
 //           Gemma 3 270M, 3 full layers and 15 of window 512: 1 full group, 5 with a window
-//         A model without windows has one group of all layers.
+//         A model without windows has one group of all layers. Where every layer has one, the
+//         widest counts as none: the prefix tree needs blocks that stay.
 // Owner   immutable, shared by whoever holds a KvSpec.
 // Threads any.
 #pragma once

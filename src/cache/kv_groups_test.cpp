@@ -40,6 +40,17 @@ TEST(KvGroups, several_windows_have_groups_of_their_own) {
     EXPECT_EQ(groups->groups[2].window, 128u);
 }
 
+TEST(KvGroups, where_every_layer_has_a_window_the_widest_counts_as_none) {
+    const auto same = KvGroups::of(std::vector<uint32_t>{40, 40});
+    ASSERT_EQ(same->groups.size(), 1u);
+    EXPECT_EQ(same->groups[0].window, 0u);
+    const auto two = KvGroups::of(std::vector<uint32_t>{40, 90});
+    ASSERT_EQ(two->groups.size(), 2u);
+    EXPECT_EQ(two->groups[0].window, 0u);
+    EXPECT_EQ(two->layers[1].group, 0u);
+    EXPECT_EQ(two->groups[1].window, 40u);
+}
+
 TEST(KvGroups, a_row_needs_the_last_positions_of_its_window_its_own_included) {
     EXPECT_EQ(first_needed(0, 5000), 0u);
     EXPECT_EQ(first_needed(4, 3), 0u);
