@@ -1,8 +1,7 @@
 // BlockTable: one sequence's blocks in order, and how many tokens of KV they hold.
 //
-// Use     reserve(n), run the forward over ids(), append(n); truncate(n) goes back. Share with
-//         fork() or by giving group_blocks() to PrefixTree::insert; start from what is cached with
-//         adopt().
+// Use     reserve(n), run the forward over ids(), append(n); truncate(n) goes back. Share by fork()
+//         or by giving group_blocks() to PrefixTree::insert; start from a hit by adopt().
 // Shape   a place is block_tokens positions; at each place every group of layers has one block, or
 //         none any more where the group's window has passed it by.
 // Owner   its BlockRefs; pool and storage outlive it. Movable.
