@@ -151,7 +151,7 @@ uint64_t KvSleep::n_held() const {
 
 // Null: there is no room.
 std::optional<BlockRef> KvSleep::take_block() {
-    if (parts_.pool.n_free() == 0) parts_.tree.evict(1);
+    if (parts_.pool.n_free() == 0 && parts_.tree.evict(1) == 0 && let_go()) parts_.tree.evict(1);
     return parts_.pool.take();
 }
 
