@@ -10,6 +10,7 @@ import os
 import pathlib
 import re
 import sys
+import tempfile
 
 STYLES = {
     "light": {"paper": "#ffffff", "ink": "#1c1e21", "rule": "#d9dce0", "series": [
@@ -106,4 +107,6 @@ def main(folder, charts):
 
 
 if __name__ == "__main__":
-    sys.exit(main(pathlib.Path(sys.argv[1]), json.load(sys.stdin)))
+    with tempfile.TemporaryDirectory() as notes:  # what matplotlib writes about fonts
+        os.environ["MPLCONFIGDIR"] = notes
+        sys.exit(main(pathlib.Path(sys.argv[1]), json.load(sys.stdin)))
