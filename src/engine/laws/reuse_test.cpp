@@ -89,6 +89,21 @@ TEST_F(Reuse, one_other_token_ends_what_is_shared_where_it_stands) {
     }
 }
 
+// Left out of a prompt, some tokens before the end of a block make what follows it follow at once:
+// the same tokens, at other positions.
+TEST_F(Reuse, what_follows_a_block_is_not_found_after_a_part_of_it) {
+    StepRig rig(model_, options(16));
+    const std::vector<TokenId> known = tokens(80);
+    ask(rig, request_for(known, 1));
+    for (uint32_t n_left_out = 1; n_left_out < 16; ++n_left_out) {
+        SCOPED_TRACE(::testing::Message() << n_left_out << " tokens left out");
+        std::vector<TokenId> prompt = known;
+        prompt.erase(prompt.begin() + 32 - n_left_out, prompt.begin() + 32);
+        const uint32_t n_common = common_prefix(known, prompt);
+        EXPECT_EQ(ask(rig, request_for(prompt, 1)).summary.timings.cached_n, n_common);
+    }
+}
+
 // Branches that part at different places: each place of their tree is computed once.
 TEST_F(Reuse, branches_that_arrive_together_compute_each_token_once) {
     StepRig rig(model_, options(16));
