@@ -23,6 +23,7 @@
 #include "base/result.h"
 #include "base/types.h"
 #include "cache/eviction.h"
+#include "cache/prefix_reports.h"
 #include "cache/spec.h"
 #include "kvik/kv_report.h"
 #include "model/model.h"
@@ -176,6 +177,22 @@ struct CacheStats {
     uint64_t block_bytes = 0;
     uint64_t cached_tokens = 0;  // tokens reachable by prefix
     uint64_t hit_tokens = 0, computed_tokens = 0, evicted_blocks = 0;
+    uint64_t disk_tokens = 0;  // of hit_tokens, read from disk
+    double saved_ms = 0;       // what computing hit_tokens would have taken; 0: not known
+    // Blocks let go of by other reasons, some of evicted_blocks among the first.
+    uint64_t evicted_window_blocks = 0;  // of a window, needed by no resume point
+    uint64_t forgotten_blocks = 0;       // a client said so
+    uint64_t n_preemptions = 0;          // sequences that gave all of theirs up
+    uint32_t n_sleeping = 0;             // nodes known without KV in RAM
+    uint32_t pinned_blocks = 0;
+    uint64_t disk_bytes = 0;  // in the folder, other engines' too
+};
+
+// The prefix tree as it is now.
+struct KvTree {
+    std::vector<TreeLine> lines;  // depth first
+    TreeAccounts accounts;
+    uint32_t block_tokens = 0;
 };
 
 struct UsedSettings {
@@ -208,6 +225,8 @@ class Engine {
     const UsedSettings& used() const;
     double load_ms() const;
     CacheStats cache_stats() const;
+    // Waits for the end of a step. Errors: too many requests wait -> failed.
+    Result<KvTree> cache_tree(uint32_t most_lines = 1000) const;
     std::optional<StepCosts> step_costs() const;  // nothing: not known, or not yet
 
     // Errors: empty prompt, id outside the vocabulary, bad sampling -> usage; longer than the

@@ -88,4 +88,19 @@ TEST(PrefixDraw, numbers_its_namespaces) {
     EXPECT_NE(lines[0].ns_index, lines[1].ns_index);
 }
 
+TEST(PrefixTreeAccounts, say_what_sharing_is_worth_and_what_whole_blocks_waste) {
+    TestRig rig({.n_blocks = 16, .block_tokens = 16});
+    EXPECT_EQ(rig.tree.accounts().sharing(), 1);
+    const NamespaceKey ns = namespace_key({"m"});
+    const Tokens prompt = count_from(1, 32);
+    rig.publish(ns, joined(prompt, count_from(100, 8)));
+    rig.publish(ns, joined(prompt, count_from(200, 16)));
+    const TreeAccounts all = rig.tree.accounts();
+    EXPECT_EQ(all.cached_tokens, 32u + 8 + 16);
+    EXPECT_EQ(all.slot_tokens, 4 * 16u);
+    EXPECT_EQ(all.path_tokens, 40u + 48);
+    EXPECT_EQ(all.waste_percent(), 12.5);
+    EXPECT_NEAR(all.sharing(), 88.0 / 56, 1e-12);
+}
+
 }  // namespace kvik

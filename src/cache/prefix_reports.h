@@ -26,6 +26,24 @@ struct PathReport {
     std::optional<Difference> difference = {};  // nothing: no other path goes on from n_known
 };
 
+// What sharing is worth, and what whole blocks waste (internal fragmentation as PagedAttention counts
+// it: Kwon et al. 2023, arXiv 2309.06180, section 3).
+struct TreeAccounts {
+    uint64_t cached_tokens = 0;  // in RAM, each once
+    uint64_t slot_tokens = 0;    // that its places have room for
+    uint64_t path_tokens = 0;    // of all paths from the root to a leaf: what copies would hold
+
+    double waste_percent() const {
+        if (slot_tokens == 0) return 0;
+        return 100 * static_cast<double>(slot_tokens - cached_tokens) /
+               static_cast<double>(slot_tokens);
+    }
+    double sharing() const {  // 1: nothing is shared
+        if (cached_tokens == 0) return 1;
+        return static_cast<double>(path_tokens) / static_cast<double>(cached_tokens);
+    }
+};
+
 // One line of the drawn tree: a node, or a chain of whole nodes with one child each.
 struct TreeLine {
     uint32_t depth = 0;  // lines above it on its path

@@ -157,6 +157,7 @@ class PrefixTree {
     // ---- accounts ----
 
     std::vector<TreeLine> draw(uint32_t most_lines) const;
+    TreeAccounts accounts() const;  // O(nodes)
     PrefixStats stats() const;
     uint64_t n_bytes() const;  // index, token lists and logits, without the blocks themselves
     void check_invariants() const;

@@ -64,6 +64,17 @@ std::optional<Difference> PrefixTree::difference(uint32_t at, uint32_t n_known,
     return Difference{.at = n_known, .old_tokens = {old.begin(), old.end()}};
 }
 
+TreeAccounts PrefixTree::accounts() const {
+    TreeAccounts all;
+    for (const Node& node : nodes_) {
+        if (!node.is_awake || node.ns != nullptr) continue;
+        all.cached_tokens += node.tokens.size();
+        all.slot_tokens += options_.block_tokens;
+        if (node.awake.empty()) all.path_tokens += node.begin + node.tokens.size();
+    }
+    return all;
+}
+
 // ---- drawing ----
 
 // From `first` on as long as there is one child.

@@ -118,6 +118,7 @@ Result<void> ChatLoop::answer(const Ask& ask) {
     how.max_new_tokens = settings_.answer.max_new_tokens;
     how.end_tokens = settings_.answer.end_tokens;
     how.stop = settings_.answer.stop;
+    how.want_kv_report = true;
     session().set_options(settings_.session);
     const uint32_t n_left_out = session().stats().n_left_out;
     KVIK_TRY(Stream stream, ask(std::move(how)));
@@ -134,6 +135,7 @@ Result<void> ChatLoop::answer(const Ask& ask) {
     quiet.restore();
     if (!reply.text.ends_with('\n') && !(reply.text.empty() && input_.at_terminal()))
         KVIK_TRY_VOID(put("\n"));
+    last_report_ = reply.summary.kv_report;
     const Timings& timings = reply.summary.timings;
     n_prompt_ += timings.prompt_n;
     n_cached_ += timings.cached_n;

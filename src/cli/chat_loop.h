@@ -72,6 +72,7 @@ class ChatLoop {
     Done list(const std::string& rest);
     Done show_stats(const std::string& rest);
     Done show_cache(const std::string& rest);
+    Done show_why(const std::string& rest);
     Done show_help(const std::string& rest);
     void show_branches();
     void show_settings() const;
@@ -89,6 +90,7 @@ class ChatLoop {
     std::optional<size_t> editing_;  // and takes the place of that one
     bool hinted_ = false;            // how to leave, and nothing was typed since
     uint64_t n_regenerated_ = 0;     // answers to the last message beyond the first
+    std::optional<KvReport> last_report_;
     uint64_t n_prompt_ = 0, n_cached_ = 0, n_decoded_ = 0;  // of all answers
     int exit_code_ = 0;
 };

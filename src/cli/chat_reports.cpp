@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "cli/chat_loop.h"
+#include "cli/kv_report_text.h"
+#include "cli/kv_tree_text.h"
 #include "cli/terminal.h"
 
 namespace kvik::cli {
@@ -21,6 +23,8 @@ std::string bar(uint64_t part, uint64_t whole) {
 double percent(uint64_t part, uint64_t whole) {
     return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
 }
+
+constexpr uint32_t kMostTreeLines = 40;
 
 uint32_t room() {
     return is_terminal(STDERR_FILENO) ? columns_of(STDERR_FILENO) : 1000;
@@ -81,11 +85,28 @@ ChatLoop::Done ChatLoop::show_cache(const std::string&) {
     note_line(fmt::format("blocks   {} {} of {} hold tokens, {} KiB each",
                           bar(n_used, cache.n_blocks), n_used, cache.n_blocks,
                           cache.block_bytes >> 10));
-    note_line(fmt::format("tokens   {} {} found, {} computed", bar(cache.hit_tokens, n_all),
-                          cache.hit_tokens, cache.computed_tokens));
-    note_line(fmt::format("kept     {} tokens can be found again, {} blocks were evicted",
-                          cache.cached_tokens, cache.evicted_blocks));
+    note_line(fmt::format(
+        "tokens   {} {} found{}, {} computed{}", bar(cache.hit_tokens, n_all), cache.hit_tokens,
+        cache.disk_tokens > 0 ? fmt::format(" ({} on disk)", cache.disk_tokens) : "",
+        cache.computed_tokens,
+        cache.saved_ms >= 1 ? fmt::format(", about {:.1f} s saved", cache.saved_ms / 1000) : ""));
+    KVIK_TRY(const KvTree tree, engine_.cache_tree(kMostTreeLines));
+    note_line(
+        fmt::format("kept     {} tokens can be found again, {:.1f} times shared, {:.1f} % of "
+                    "the room in their blocks is empty",
+                    cache.cached_tokens, tree.accounts.sharing(), tree.accounts.waste_percent()));
+    note_line(fmt::format("let go   {} blocks evicted, {} forgotten; {} sequences preempted",
+                          cache.evicted_blocks, cache.forgotten_blocks, cache.n_preemptions));
+    for (const std::string& line : draw_lines(tree, engine_.tokenizer()))
+        note(cut_to_columns(line, room()) + "\n");
+    if (tree.lines.size() == kMostTreeLines) note("... and more\n");
     show_branches();
+    return Next::go_on;
+}
+
+ChatLoop::Done ChatLoop::show_why(const std::string&) {
+    if (!last_report_) return fail(ErrorKind::usage, "nothing has been asked yet");
+    for (const std::string& line : describe_lines(*last_report_)) note_line(line, 16);
     return Next::go_on;
 }
 

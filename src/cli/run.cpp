@@ -5,6 +5,7 @@
 
 #include "cli/ids.h"
 #include "cli/json.h"
+#include "cli/kv_report_text.h"
 #include "cli/local_time.h"
 #include "cli/options.h"
 #include "cli/prompt.h"
@@ -24,7 +25,7 @@ struct RunOptions {
     SeveralOptions several;
     std::optional<std::string> prompt, system;
     std::optional<std::vector<TokenId>> ids;
-    bool raw = false, json = false, logits_hash = false;
+    bool raw = false, json = false, logits_hash = false, kv_report = false;
 };
 
 Flags run_flags(RunOptions& options) {
@@ -60,6 +61,9 @@ Flags run_flags(RunOptions& options) {
     flags.add({.name = "--logits-hash",
                .help = "with --json: SHA-256 of the logits that tokens were picked from",
                .set = turn_on(options.logits_hash)});
+    flags.add({.name = "--kv-report",
+               .help = "where the prompt's KV came from, and why what was computed had to be",
+               .set = turn_on(options.kv_report)});
     return flags;
 }
 
@@ -111,6 +115,7 @@ Json describe(const Reply& reply, const std::vector<TokenId>& prompt, const Engi
           {"queue_ms", microseconds(timings.queue_ms)},
           {"prompt_n", timings.prompt_n},
           {"cached_n", timings.cached_n},
+          {"disk_n", timings.disk_n},
           {"prompt_ms", microseconds(timings.prompt_ms)},
           {"decode_n", timings.decode_n},
           {"decode_ms", microseconds(timings.decode_ms)}}},
@@ -122,7 +127,9 @@ Json describe(const Reply& reply, const std::vector<TokenId>& prompt, const Engi
           {"cached_tokens", cache.cached_tokens},
           {"hit_tokens", cache.hit_tokens},
           {"computed_tokens", cache.computed_tokens},
-          {"evicted_blocks", cache.evicted_blocks}}},
+          {"evicted_blocks", cache.evicted_blocks},
+          {"disk_tokens", cache.disk_tokens},
+          {"disk_bytes", cache.disk_bytes}}},
         {"spec", {{"drafted", 0}, {"accepted", 0}, {"rounds", 0}}},
     };
 }
@@ -199,16 +206,21 @@ Result<int> run(const Call& call) {
     request.cache = options.engine.cache;
     request.want_logprobs = options.json;
     request.want_logits_hash = options.logits_hash;
+    request.want_kv_report = options.kv_report;
     KVIK_TRY(std::vector<Stream> streams, submit(*engine, std::move(request), options.several));
     KVIK_TRY(const std::vector<Reply> replies, listen(streams, interrupts, options));
     const Reply& first = replies.front();
     if (options.json) {
         Json out = describe(first, prompt, *engine, options);
         describe_several(options.several, replies, options.sampling.seed, out);
+        if (first.summary.kv_report) out["kv_report"] = describe(*first.summary.kv_report);
         KVIK_TRY_VOID(put(to_line(out)));
     } else {
         if (options.several.n_sequences() > 1) note(held_blocks(options.several, replies, *engine));
         tell_full_context(first, *engine);
+        if (first.summary.kv_report)
+            for (const std::string& line : describe_lines(*first.summary.kv_report))
+                note(line + "\n");
     }
     const bool cancelled = std::any_of(replies.begin(), replies.end(), [](const Reply& reply) {
         return reply.summary.reason == FinishReason::cancelled;

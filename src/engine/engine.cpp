@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <future>
+#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -149,6 +151,21 @@ Result<Stream> Engine::submit(GenerateRequest request) {
             state->keep_transcript(*impl_->ledger, std::move(prompt));
     }
     return submit(std::move(request), std::move(state));
+}
+
+Result<KvTree> Engine::cache_tree(uint32_t most_lines) const {
+    auto drawn = std::make_shared<std::promise<KvTree>>();
+    std::future<KvTree> tree = drawn->get_future();
+    const auto pushed = impl_->inbox.post([drawn, most_lines](Stepper& stepper) {
+        drawn->set_value(stepper.cache().draw(most_lines));
+    });
+    if (pushed != Inbox::Pushed::in) return busy(impl_->inbox);
+    drawn.reset();  // a task that is dropped breaks the promise
+    try {
+        return tree.get();
+    } catch (const std::future_error&) {
+        return fail(ErrorKind::failed, "the engine is closing");
+    }
 }
 
 Result<void> Engine::forget(std::vector<TokenId> tokens, uint32_t from, ForgetKind kind,

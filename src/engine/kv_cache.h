@@ -34,6 +34,9 @@ class KvCache {
     uint32_t block_tokens() const { return storage_.spec().block_tokens; }
     uint64_t block_bytes() const { return storage_.spec().block_bytes(); }
     PrefixStats stats() const { return tree_.stats(); }
+    KvTree draw(uint32_t most_lines) const {
+        return {tree_.draw(most_lines), tree_.accounts(), block_tokens()};
+    }
 
     // All of what follows is within a namespace: that of the engine, or one below it.
     const NamespaceKey& ns() const { return ns_; }

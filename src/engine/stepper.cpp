@@ -204,7 +204,15 @@ void Stepper::note_stats() {
               .cached_tokens = tree.cached_tokens,
               .hit_tokens = counts_.n_hit_tokens,
               .computed_tokens = counts_.n_rows,
-              .evicted_blocks = tree.evicted_blocks};
+              .evicted_blocks = tree.evicted_blocks,
+              .disk_tokens = counts_.n_disk_tokens,
+              .saved_ms = counts_.saved_ms,
+              .evicted_window_blocks = tree.evicted_window_blocks,
+              .forgotten_blocks = tree.forgotten_blocks,
+              .n_preemptions = counts_.n_preemptions,
+              .n_sleeping = tree.n_sleeping,
+              .pinned_blocks = tree.pinned_blocks,
+              .disk_bytes = cache_->disk_stats().n_bytes};
 }
 
 CacheStats Stepper::cache_stats() const {
