@@ -8,6 +8,9 @@
 namespace kvik {
 
 static constexpr size_t kMostWaiting = 16;  // paths
+// A record that is lost changes a plan; so does making room for it, which may take away what it stands
+// on. What cannot be had after so many is computed.
+static constexpr uint32_t kMostPlans = 8;
 
 KvSleep::KvSleep(std::unique_ptr<DiskTier> tier, const KvParts& parts)
     : parts_(parts), block_tokens_(parts.storage.spec().block_tokens), tier_(std::move(tier)) {
@@ -172,7 +175,8 @@ std::vector<uint32_t> KvSleep::wake(const NamespaceKey& ns, std::span<const Toke
     std::vector<uint32_t> places;
     std::vector<BlockRef> woken;
     const PrefixHit held = parts_.tree.find(ns, tokens);
-    for (bool plan_changed = true; plan_changed;) {
+    bool plan_changed = true;
+    for (uint32_t n_plans = 0; plan_changed && n_plans < kMostPlans; ++n_plans) {
         plan_changed = false;
         const WakePlan plan = parts_.tree.plan_wake(ns, tokens);
         std::vector<BlockRef> blocks;
