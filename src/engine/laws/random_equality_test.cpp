@@ -230,7 +230,7 @@ class Life {
 
 uint32_t n_operations() {
     const char* wanted = std::getenv("KVIK_OPS");
-    return wanted ? static_cast<uint32_t>(std::strtoul(wanted, nullptr, 10)) : 20'000;
+    return wanted ? static_cast<uint32_t>(std::strtoul(wanted, nullptr, 10)) : 30'000;
 }
 
 TEST(RandomEquality, every_answer_has_the_bits_of_a_cold_run) {
