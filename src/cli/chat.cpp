@@ -49,7 +49,10 @@ Result<int> chat(const Call& call) {
     KVIK_TRY(const auto engine,
              open_engine(std::move(engine_options), interrupts, ErrorFormat::text));
     ChatLoop loop(*engine, std::move(options), interrupts);
-    return loop.talk();
+    Result<int> exit_code = loop.talk();
+    if (const auto kept = engine->finish_disk(); !kept)
+        note("kvik: " + printable(kept.error().message) + "\n");
+    return exit_code;
 }
 
 }  // namespace kvik::cli

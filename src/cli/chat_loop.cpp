@@ -171,9 +171,9 @@ void ChatLoop::tell(const Error& error) {
 // Of a context that is full.
 std::string ChatLoop::ways_out() const {
     const bool can_grow = context() < engine_.model().context_length;
-    return std::string(
-               "/undo takes the last exchange back, /reset starts over, "
-               "/set overflow truncate leaves the oldest out") +
+    const bool truncates = settings_.session.overflow == Overflow::truncate_oldest;
+    return std::string("/undo takes the last exchange back, /reset starts over") +
+           (truncates ? "" : ", /set overflow truncate leaves the oldest out") +
            (can_grow ? ", --ctx N makes more room" : "");
 }
 

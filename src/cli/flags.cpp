@@ -13,8 +13,7 @@ namespace kvik::cli {
 namespace {
 
 // Named in the documentation for later: an answer better than "did you mean".
-constexpr std::array<std::string_view, 6> kLater = {"--k",     "--verify",    "--n",
-                                                    "--beams", "--cache-dir", "--evict"};
+constexpr std::array<std::string_view, 2> kLater = {"--k", "--verify"};
 
 constexpr uint32_t kLeastHelpColumns = 24;  // beside the names of flags
 

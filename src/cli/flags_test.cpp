@@ -92,10 +92,10 @@ TEST(Flags, an_unknown_flag_gets_the_nearest_one) {
 }
 
 TEST(Flags, a_flag_of_a_later_version_says_so) {
-    const auto parsed = Verb().parse({"m", "--beams", "4"});
+    const auto parsed = Verb().parse({"m", "--verify", "4"});
     ASSERT_FALSE(parsed);
     EXPECT_EQ(parsed.error().kind, ErrorKind::unsupported);
-    EXPECT_EQ(parsed.error().message, "--beams is not available in this version");
+    EXPECT_EQ(parsed.error().message, "--verify is not available in this version");
 }
 
 TEST(Flags, a_refused_value_names_its_flag) {

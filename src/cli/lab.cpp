@@ -127,6 +127,8 @@ Result<int> multiturn(const Call& call) {
     const Flags flags = multiturn_flags(options, experiment, output);
     KVIK_TRY(const auto shown, begin(flags, call));
     if (shown) return *shown;
+    KVIK_TRY_VOID(lab::prepare(output));
+    options.cache_folder.clear();  // what another run left there would be found
     KVIK_TRY(const auto engine, open_for(options));
     ProgressLine progress;
     experiment.progress = [&progress](const std::string& what) { progress.draw(what); };
@@ -158,7 +160,7 @@ Flags eviction_flags(lab::EvictionOptions& experiment, lab::OutputOptions& outpu
                .value = "N,...",
                .help = fmt::format("tokens that the caches hold (default: {})",
                                    fmt::join(experiment.cache_tokens, ",")),
-               .set = into(experiment.cache_tokens, {32, 1 << 24})});
+               .set = into(experiment.cache_tokens, {1024, 1 << 24})});
     add_output_flags(flags, output);
     return flags;
 }
@@ -169,6 +171,7 @@ Result<int> eviction(const Call& call) {
     const Flags flags = eviction_flags(experiment, output);
     KVIK_TRY(const auto shown, begin(flags, call));
     if (shown) return *shown;
+    KVIK_TRY_VOID(lab::prepare(output));
     std::sort(experiment.cache_tokens.begin(), experiment.cache_tokens.end());
     ProgressLine progress;
     experiment.progress = [&progress](const std::string& what) { progress.draw(what); };

@@ -222,6 +222,8 @@ Result<int> run(const Call& call) {
             for (const std::string& line : describe_lines(*first.summary.kv_report))
                 note(line + "\n");
     }
+    if (const auto kept = engine->finish_disk(); !kept)
+        note("kvik: " + printable(kept.error().message) + "\n");
     const bool cancelled = std::any_of(replies.begin(), replies.end(), [](const Reply& reply) {
         return reply.summary.reason == FinishReason::cancelled;
     });

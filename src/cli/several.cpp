@@ -6,6 +6,7 @@
 #include <charconv>
 #include <system_error>
 
+#include "cli/terminal.h"
 #include "cli/values.h"
 
 namespace kvik::cli {
@@ -111,10 +112,11 @@ std::string held_blocks(const SeveralOptions& several, std::span<const Reply> re
     const Blocks blocks = blocks_of(replies);
     const uint32_t n = several.n_sequences();
     const double mib = static_cast<double>(blocks.n_shared * engine.cache_stats().block_bytes);
-    return fmt::format(
-        "kvik: {} {} held {} blocks of KV ({:.1f} MiB), {} copies would have held {}\n", n,
-        several.n_beams ? "beams" : "answers", blocks.n_shared, mib / (1 << 20), n,
-        blocks.n_copied);
+    const std::string held = fmt::format("kvik: {} {} held {} of KV ({:.1f} MiB)", n,
+                                         several.n_beams ? "beams" : "answers",
+                                         counted(blocks.n_shared, "block"), mib / (1 << 20));
+    if (blocks.n_copied <= blocks.n_shared) return held + "\n";  // too short to share a block
+    return held + fmt::format(", {} copies would have held {}\n", n, blocks.n_copied);
 }
 
 void describe_several(const SeveralOptions& several, std::span<const Reply> replies, uint64_t seed,

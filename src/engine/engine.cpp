@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstring>
 #include <future>
 #include <memory>
 #include <system_error>
@@ -163,6 +164,27 @@ Result<KvTree> Engine::cache_tree(uint32_t most_lines) const {
     drawn.reset();  // a task that is dropped breaks the promise
     try {
         return tree.get();
+    } catch (const std::future_error&) {
+        return fail(ErrorKind::failed, "the engine is closing");
+    }
+}
+
+Result<void> Engine::finish_disk() {
+    if (impl_->settings.cache_folder.empty()) return {};
+    auto done = std::make_shared<std::promise<DiskStats>>();
+    std::future<DiskStats> stats = done->get_future();
+    const auto pushed = impl_->inbox.post([done](Stepper& stepper) {
+        stepper.cache().finish_disk();
+        done->set_value(stepper.cache().disk_stats());
+    });
+    if (pushed != Inbox::Pushed::in) return busy(impl_->inbox);
+    done.reset();
+    try {
+        const DiskStats told = stats.get();
+        if (told.n_failed_saves == 0) return {};
+        return fail(ErrorKind::file,
+                    fmt::format("KV could not be kept in {}: {}", impl_->settings.cache_folder,
+                                std::strerror(told.last_error)));
     } catch (const std::future_error&) {
         return fail(ErrorKind::failed, "the engine is closing");
     }

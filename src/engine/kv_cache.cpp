@@ -18,7 +18,8 @@ Result<std::unique_ptr<KvCache>> KvCache::open(const Settings& settings, uint32_
                              .block_tokens = settings.kv.block_tokens,
                              .identity = settings.identity}));
     cache->sleep_ = std::make_unique<KvSleep>(
-        std::move(tier), KvParts{cache->pool_, cache->storage_, cache->tree_, vocab_size});
+        std::move(tier),
+        KvParts{cache->pool_, cache->storage_, cache->tree_, vocab_size, settings.disk_bytes});
     return cache;
 }
 

@@ -8,6 +8,8 @@
 namespace kvik {
 
 static constexpr size_t kMostWaiting = 16;  // paths
+// The share of the quota that one path may take: three of four parts.
+static constexpr uint64_t kQuotaParts = 4, kPathParts = 3;
 // A record that is lost changes a plan; so does making room for it, which may take away what it stands
 // on. What cannot be had after so many is computed.
 static constexpr uint32_t kMostPlans = 8;
@@ -51,6 +53,11 @@ std::vector<ChainId> KvSleep::chain_of(const NamespaceKey& ns,
 // ---- to disk ----
 
 void KvSleep::save(const NamespaceKey& ns, std::span<const TokenId> tokens) {
+    // The end of a path is of no use without its beginning, which would be deleted to make room.
+    const KvSpec& spec = parts_.storage.spec();
+    const uint64_t n_places =
+        parts_.quota_bytes / kQuotaParts * kPathParts / (spec.n_groups() * spec.block_bytes());
+    tokens = tokens.first(std::min<uint64_t>(tokens.size(), n_places * block_tokens_));
     if (tokens.empty()) return;
     Path path{ns, {tokens.begin(), tokens.end()}};
     if (waiting_.empty() && hand_over(path)) return;

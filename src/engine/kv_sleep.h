@@ -30,13 +30,15 @@ struct KvParts {
     KvStorage& storage;
     PrefixTree& tree;
     uint32_t vocab_size = 0;
+    uint64_t quota_bytes = 0;  // of the tier
 };
 
 class KvSleep {
   public:
     KvSleep(std::unique_ptr<DiskTier> tier, const KvParts& parts);
 
-    // What of the path of `tokens` is in RAM and not on disk is to be written.
+    // What of the path of `tokens` is in RAM and not on disk is to be written; of a path longer than
+    // the quota holds, its first part.
     void save(const NamespaceKey& ns, std::span<const TokenId> tokens);
     // And these logits after the last of them.
     void save_logits(const NamespaceKey& ns, std::span<const TokenId> tokens,

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "engine/rig/requests.h"
 #include "engine/rig/step_rig.h"
@@ -95,6 +96,41 @@ TEST_F(KvSleepTest, computes_what_the_disk_has_lost) {
         if (entry.path().extension() == ".seg") std::filesystem::resize_file(entry.path(), 4096);
     }
     expect_right(request, rig.ask(request));
+}
+
+TEST_F(KvSleepTest, is_warm_again_after_a_damaged_block_was_computed_anew) {
+    const GenerateRequest request = request_for(tokens(150), 1);
+    StepRig(model_, options()).ask(request);
+    const auto file = std::filesystem::directory_iterator(folder_.path())->path();
+    {
+        std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
+        bytes.seekp(300'000);  // within the KV of the second or third block
+        bytes.put('x');
+        bytes.put('y');
+    }
+    const Told damaged = StepRig(model_, options()).ask(request);
+    expect_right(request, damaged);
+    EXPECT_LT(damaged.summary.timings.disk_n, 150u);
+    const Told healed = StepRig(model_, options()).ask(request);
+    expect_right(request, healed);
+    EXPECT_EQ(healed.summary.timings.disk_n, 150u);
+}
+
+TEST_F(KvSleepTest, keeps_the_beginning_of_a_prompt_that_the_quota_cannot_hold) {
+    EngineOptions small = options();
+    const KvSpec kv = [&] {
+        KvSpec spec = model_.spec().kv;
+        spec.block_tokens = 16;
+        return spec;
+    }();
+    small.disk_bytes = 32 * kv.block_bytes();
+    const GenerateRequest request = request_for(tokens(640), 1);  // 40 blocks
+    for (int run = 0; run < 4; ++run) {
+        StepRig rig(model_, small);
+        const Told told = rig.ask(request);
+        expect_right(request, told);
+        EXPECT_GE(told.summary.timings.disk_n, run > 0 ? 16u * 16 : 0u);
+    }
 }
 
 TEST_F(KvSleepTest, says_in_the_report_what_was_read) {

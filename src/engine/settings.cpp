@@ -11,7 +11,8 @@ namespace kvik {
 
 static constexpr uint64_t kLogitsBytes = 32ull << 20;
 static constexpr uint32_t kLogitsRows = 64;
-static constexpr uint64_t kLogprobsShare = 8;  // a logprob is 8 bytes a token, with the token
+static constexpr uint64_t kLeastDiskPlaces = 16;  // as many as a folder has segments
+static constexpr uint64_t kLogprobsShare = 8;     // a logprob is 8 bytes a token, with the token
 
 std::string_view kv_type_name(KvType type) {
     return type == KvType::f16 ? "f16" : type == KvType::f32 ? "f32" : "q8";
@@ -98,6 +99,14 @@ Result<Settings> settle(const EngineOptions& options, const ModelSpec& model) {
     s.evict = options.evict;
     s.cache_folder = options.cache == CachePolicy::off ? "" : options.cache_folder;
     s.disk_bytes = options.disk_bytes;
+    const uint64_t least_disk = kLeastDiskPlaces * s.kv.n_groups() * s.kv.block_bytes();
+    if (!s.cache_folder.empty() && s.disk_bytes < least_disk) {
+        return fail(
+            ErrorKind::usage,
+            fmt::format("--cache-disk {} holds next to nothing, the least for this model is "
+                        "{}: raise it, or leave --cache-dir out",
+                        s.disk_bytes, least_disk));
+    }
     s.identity = fmt::format(
         "{} kv={} act={} block={} numerics={}", model.fingerprint, kv_type_name(s.kv.type),
         options.act.value_or(std::string(kDefaultAct)), s.kv.block_tokens, numerics::kRevision);

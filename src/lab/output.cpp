@@ -72,13 +72,19 @@ std::string charts_json(const Report& report) {
     return charts.dump();
 }
 
-Result<PlotNote> write_report(const Report& report, const OutputOptions& options) {
-    const std::filesystem::path folder(options.folder);
+Result<void> prepare(const OutputOptions& options) {
+    if (options.folder.empty()) return {};
     std::error_code error;
-    std::filesystem::create_directories(folder, error);
+    std::filesystem::create_directories(options.folder, error);
     if (error)
         return fail(ErrorKind::file, fmt::format("making {}: {}: choose another place with --out",
                                                  options.folder, error.message()));
+    return {};
+}
+
+Result<PlotNote> write_report(const Report& report, const OutputOptions& options) {
+    KVIK_TRY_VOID(prepare(options));
+    const std::filesystem::path folder(options.folder);
     KVIK_TRY_VOID(write_file(folder / (report.name + ".csv"), csv_text(report.csv)));
     KVIK_TRY_VOID(write_file(folder / "report.html", html_page(report)));
     return draw(report, options);

@@ -19,6 +19,8 @@ struct OutputOptions {
 // What the user should know about the pictures; empty: all are there.
 using PlotNote = std::string;
 
+// Makes the folder, so that what cannot be written is known before the work. Empty: nothing to do.
+Result<void> prepare(const OutputOptions& options);
 Result<PlotNote> write_report(const Report& report, const OutputOptions& options);
 
 std::string charts_json(const Report& report);

@@ -163,6 +163,8 @@ Result<std::vector<CheckedSegment>> check_folder(const std::string& path, Repair
         return fail(ErrorKind::file, fmt::format("cannot open {}: {}", path, std::strerror(errno)));
     if (!S_ISDIR(status.st_mode))
         return fail(ErrorKind::file, fmt::format("{} is no folder: name one that holds KV", path));
+    if (::access(path.c_str(), R_OK | X_OK) != 0)
+        return fail(ErrorKind::file, fmt::format("cannot read {}: {}", path, std::strerror(errno)));
     SegmentFolder folder(path, nullptr);
     std::vector<CheckedSegment> checked;
     for (const FoundSegment& found : folder.list())

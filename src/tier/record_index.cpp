@@ -11,7 +11,8 @@ struct OfId {
     size_t operator()(const ChainId& id) const { return id[0]; }  // a digest already
 };
 
-// The best record of each block, by id.
+// The best record of each block, by id; of equals the later one: it was written because the one before
+// could not be read.
 std::unordered_map<ChainId, size_t, OfId> best_of(const std::vector<DiskRecord>& found,
                                                   RecordKind kind, uint64_t& n_duplicates) {
     std::unordered_map<ChainId, size_t, OfId> best;
@@ -20,7 +21,7 @@ std::unordered_map<ChainId, size_t, OfId> best_of(const std::vector<DiskRecord>&
         const auto [at, is_new] = best.try_emplace(found[i].id, i);
         if (is_new) continue;
         ++n_duplicates;
-        if (std::popcount(found[i].group_mask) > std::popcount(found[at->second].group_mask))
+        if (std::popcount(found[i].group_mask) >= std::popcount(found[at->second].group_mask))
             at->second = i;
     }
     return best;

@@ -28,7 +28,7 @@ struct DiskRecord {
 
 struct OrderedRecords {
     std::vector<DiskRecord> records;
-    uint64_t n_duplicates = 0;  // of two of a block, the one with more groups stays
+    uint64_t n_duplicates = 0;  // of two of a block, the one with more groups stays, else the later
     uint64_t n_orphans = 0;
 };
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <tuple>
 
@@ -30,6 +31,8 @@ bool is_segment_name(std::string_view name) {
 }
 
 Result<void> SegmentFolder::prepare() const {
+    std::error_code ignored;  // the folder itself says what is wrong
+    std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
     if (::mkdir(path_.c_str(), 0700) == 0 || errno == EEXIST) {
         struct stat status {};
         if (::stat(path_.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) return {};

@@ -14,6 +14,8 @@
 namespace kvik {
 namespace {
 
+constexpr int kMostBegins = 8;  // of a new segment, where others delete it before it is locked
+
 std::optional<uint64_t> random_number() {
     uint64_t number = 0;
     if (::getrandom(&number, sizeof(number), 0) != sizeof(number)) return {};
@@ -73,7 +75,9 @@ int SegmentWriter::begin(uint64_t n_bytes) {
         left_.pop_back();
         if (segment.end.offset + n_bytes <= options_.segment_bytes && go_on_in(segment)) return 0;
     }
-    return make_segment();
+    int error = make_segment();
+    for (int i = 1; error == EAGAIN && i < kMostBegins; ++i) error = make_segment();
+    return error;
 }
 
 bool SegmentWriter::go_on_in(const LeftSegment& segment) {

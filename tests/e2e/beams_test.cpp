@@ -96,7 +96,9 @@ TEST(RealSamples, are_the_answers_of_their_seeds_each_alone) {
     request.sampling.seed = 5;
     request.want_logits_hash = true;
     const auto engine = open_engine();
-    request.prompt = prompt_of(*engine);
+    request.prompt = prompt_of(*engine);  // long enough that it pays to wait for each other
+    const std::vector<TokenId> again = request.prompt;
+    request.prompt.insert(request.prompt.end(), again.begin(), again.end());
     auto streams = engine->submit_samples(request, 4);
     ASSERT_TRUE(streams.has_value());
     std::vector<Reply> samples;

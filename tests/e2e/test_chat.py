@@ -360,7 +360,7 @@ class Looks(Chat):
         chat.wait_for(r"^>>> x{36}\nx{24}$")
         chat.press("C-u")
         chat.wait_for_line(PROMPT)
-        self.says(chat, "/help", r"^/clear ?\n    forget the conversation")
+        self.says(chat, "/help", r"^/reset ?\n    another topic: forget the")
 
     def test_dims_unless_it_was_told_not_to(self):
         for env, dims in (({}, True), ({"NO_COLOR": "1"}, False)):
