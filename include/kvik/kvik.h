@@ -227,6 +227,9 @@ class Engine {
     CacheStats cache_stats() const;
     // Waits for the end of a step. Errors: too many requests wait -> failed.
     Result<KvTree> cache_tree(uint32_t most_lines = 1000) const;
+    // Waits until what was published is on disk; nothing to wait for without a cache_folder. Errors:
+    // what keeps KV from being written -> file.
+    Result<void> finish_disk();
     std::optional<StepCosts> step_costs() const;  // nothing: not known, or not yet
 
     // Errors: empty prompt, id outside the vocabulary, bad sampling -> usage; longer than the
