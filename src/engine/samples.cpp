@@ -16,7 +16,7 @@ Result<std::vector<Stream>> Engine::submit_samples(GenerateRequest request, uint
     const auto family = std::make_shared<KvFamily>();
     std::vector<Stream> streams;
     for (uint32_t i = 0; i < n_samples; ++i) {
-        GenerateRequest one = i + 1 < n_samples ? request : std::move(request);
+        GenerateRequest one = request;
         one.sampling.seed += i;
         KVIK_TRY(Stream stream, submit(std::move(one), std::make_shared<Stream::State>(), family));
         streams.push_back(std::move(stream));

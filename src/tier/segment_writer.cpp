@@ -84,7 +84,7 @@ bool SegmentWriter::go_on_in(const LeftSegment& segment) {
     auto file = DiskFile::open(segment.path, DiskFile::Access::write, options_.faults);
     if (!file || !file->try_lock() || file->is_unlinked()) return false;
     if (file->size() != segment.end.file_bytes || file->cut(segment.end.offset) != 0) return false;
-    own_.emplace(std::move(*file), segment.header, segment.number, segment.end.offset);
+    own_ = Own{std::move(*file), segment.header, segment.number, segment.end.offset};
     return true;
 }
 
@@ -105,7 +105,7 @@ int SegmentWriter::make_segment() {
         return error;
     }
     folder_.count();
-    own_.emplace(std::move(*file), header, table_.add(path, header), kSegmentHeaderBytes);
+    own_ = Own{std::move(*file), header, table_.add(path, header), kSegmentHeaderBytes};
     return 0;
 }
 

@@ -104,7 +104,7 @@ LedgerPointRef TokenLedger::add(LedgerPointRef point) {
         if (!is_new) break;
         entry.point = added;
         entry.last_use = ++clock_;
-        entry.ids_digest = after ? digest_of(ids_of(*added)) : std::move(digest);
+        entry.ids_digest = after ? digest_of(ids_of(*added)) : digest;
         by_ids_[entry.ids_digest] = added.get();
         n_bytes_ += bytes_of(*added);
         if (!after) make_end(entry);
