@@ -19,14 +19,15 @@ class Samples(unittest.TestCase):
         self.assertLessEqual(several["kv"]["blocks_shared"], several["kv"]["blocks_copied"])
 
     def test_are_told_one_after_the_other(self):
-        done = call("run", MODEL, "--raw", "Once upon a time", "-n", 8, "--n", 2, "--seed", 9)
+        story = "Once upon a time, " * 20  # longer than a block, so that there is one to share
+        done = call("run", MODEL, "--raw", story, "-n", 8, "--n", 2, "--seed", 9)
         self.assertEqual(done.returncode, 0, done.stderr)
         lines = done.stdout.splitlines()
         self.assertEqual(lines[0], "--- answer 1 of 2, seed 9 ---")
         self.assertIn("--- answer 2 of 2, seed 10 ---", lines)
         self.assertRegex(done.stderr, r"kvik: 2 answers held \d+ blocks of KV \(\d+\.\d MiB\), "
                                       r"2 copies would have held \d+\n")
-        text = kvik("run", MODEL, "--raw", "Once upon a time", "-n", 8, "--seed", 10)
+        text = kvik("run", MODEL, "--raw", story, "-n", 8, "--seed", 10)
         self.assertTrue(done.stdout.endswith("seed 10 ---\n" + text))
 
 
