@@ -9,6 +9,7 @@
 
 #include "engine/rig/naive_beams.h"
 #include "engine/rig/requests.h"
+#include "engine/rig/same_beams.h"
 #include "engine/rig/step_rig.h"
 #include "engine/rig/toy_tokenizer.h"
 #include "sched/test_costs.h"
@@ -16,19 +17,6 @@
 
 namespace kvik {
 namespace {
-
-void expect_same(const std::vector<Beam>& found, const std::vector<Beam>& right) {
-    ASSERT_EQ(found.size(), right.size());
-    for (size_t i = 0; i < right.size(); ++i) {
-        SCOPED_TRACE(::testing::Message() << "beam " << i);
-        EXPECT_EQ(found[i].ids, right[i].ids);
-        EXPECT_EQ(found[i].logprobs, right[i].logprobs);
-        EXPECT_EQ(found[i].score, right[i].score);
-        EXPECT_EQ(found[i].sum_logprob, right[i].sum_logprob);
-        EXPECT_EQ(found[i].reason, right[i].reason);
-        EXPECT_EQ(found[i].logits_sha256, right[i].logits_sha256);
-    }
-}
 
 GenerateRequest beams_for(std::vector<TokenId> prompt, uint32_t n_new, const BeamParams& params) {
     GenerateRequest request = request_for(std::move(prompt), n_new);

@@ -6,6 +6,7 @@
 
 #include "engine/rig/naive_beams.h"
 #include "engine/rig/requests.h"
+#include "engine/rig/same_beams.h"
 
 namespace kvik {
 namespace {
@@ -61,19 +62,6 @@ std::vector<Beam> search(const ColdLogits& language, const BeamSearchOptions& op
         beams = next;
     }
     return search.results();
-}
-
-void expect_same(const std::vector<Beam>& found, const std::vector<Beam>& right) {
-    ASSERT_EQ(found.size(), right.size());
-    for (size_t i = 0; i < right.size(); ++i) {
-        SCOPED_TRACE(::testing::Message() << "beam " << i);
-        EXPECT_EQ(found[i].ids, right[i].ids);
-        EXPECT_EQ(found[i].logprobs, right[i].logprobs);
-        EXPECT_EQ(found[i].score, right[i].score);
-        EXPECT_EQ(found[i].sum_logprob, right[i].sum_logprob);
-        EXPECT_EQ(found[i].reason, right[i].reason);
-        EXPECT_EQ(found[i].logits_sha256, right[i].logits_sha256);
-    }
 }
 
 TEST(BeamSearch, finds_what_a_search_that_sorts_everything_finds) {

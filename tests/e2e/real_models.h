@@ -59,6 +59,7 @@ inline GenerateRequest request(std::vector<TokenId> prompt, uint32_t n_new) {
 
 struct Answer {
     std::vector<TokenId> ids;
+    std::string text;
     Summary summary;
 };
 
@@ -70,7 +71,9 @@ inline Answer collect(Result<Stream> stream) {
         if (!event) throw std::runtime_error(event.error().message);
         if (!*event) break;
         out.ids.push_back((*event)->id);
+        out.text += (*event)->text;
     }
+    out.text += stream->tail();
     out.summary = stream->summary();
     return out;
 }

@@ -9,23 +9,15 @@
 #include "engine/chat_prompt.h"
 #include "engine/ledger/token_ledger.h"
 #include "kvik/kvik.h"
+#include "real_models.h"
 
 namespace kvik {
 namespace {
 
 using Ids = std::vector<TokenId>;
 
-struct Sessions : ::testing::TestWithParam<const char*> {
-    static std::unique_ptr<Engine> open_engine(EngineOptions options = {}) {
-        options.model_path = fmt::format("{}/.models/{}.gguf", KVIK_SOURCE_DIR, GetParam());
-        auto engine = Engine::open(std::move(options));
-        if (!engine) throw std::runtime_error(engine.error().message);
-        return std::move(*engine);
-    }
-};
-INSTANTIATE_TEST_SUITE_P(Models, Sessions,
-                         ::testing::Values("smollm2-135m-q4_1", "gemma3-270m-q4_k_m"),
-                         [](const auto& test) { return std::string(test.param).substr(0, 5); });
+struct Sessions : OverRealModels {};
+INSTANTIATE_TEST_SUITE_P(Models, Sessions, real_models(), short_name);
 
 GenerateRequest request(uint32_t n_new) {
     GenerateRequest out;
@@ -43,27 +35,6 @@ GenerateRequest letter_by_letter(const Engine& engine, uint32_t n_new) {
         if (const auto id = engine.tokenizer()->find(std::string(1, letter)))
             out.sampling.logit_bias.emplace_back(*id, 50.0f);
     }
-    return out;
-}
-
-struct Answer {
-    Ids ids;
-    std::string text;
-    Summary summary;
-};
-
-Answer collect(Result<Stream> stream) {
-    if (!stream) throw std::runtime_error(stream.error().message);
-    Answer out;
-    for (;;) {
-        auto event = stream->next();
-        if (!event) throw std::runtime_error(event.error().message);
-        if (!*event) break;
-        out.ids.push_back((*event)->id);
-        out.text += (*event)->text;
-    }
-    out.text += stream->tail();
-    out.summary = stream->summary();
     return out;
 }
 
