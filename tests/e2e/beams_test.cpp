@@ -6,6 +6,7 @@
 
 #include "engine/rig/naive_beams.h"
 #include "kvik/kvik.h"
+#include "real_models.h"
 
 namespace kvik {
 namespace {
@@ -18,30 +19,8 @@ std::unique_ptr<Engine> open_engine(EngineOptions options = {}) {
     return std::move(*engine);
 }
 
-struct Reply {
-    std::vector<TokenId> ids;
-    std::string text;
-    Summary summary;
-};
-
-Reply collect(Stream& stream) {
-    Reply reply;
-    for (;;) {
-        auto event = stream.next();
-        if (!event) throw std::runtime_error(event.error().message);
-        if (!*event) break;
-        reply.ids.push_back((*event)->id);
-        reply.text += (*event)->text;
-    }
-    reply.text += stream.tail();
-    reply.summary = stream.summary();
-    return reply;
-}
-
-Reply ask(Engine& engine, GenerateRequest request) {
-    auto stream = engine.submit(std::move(request));
-    if (!stream) throw std::runtime_error(stream.error().message);
-    return collect(*stream);
+Answer ask(Engine& engine, GenerateRequest request) {
+    return collect(engine.submit(std::move(request)));
 }
 
 // Each hypothesis computed from its first token, with nothing cached.
@@ -76,7 +55,7 @@ TEST(RealBeams, are_those_of_a_search_that_shares_nothing) {
         request.want_logits_hash = true;
         NaiveBeams naive(cold_logits(*engine), params, {{}, 10});
         const std::vector<Beam> right = naive.search(request.prompt);
-        const Reply reply = ask(*engine, request);
+        const Answer reply = ask(*engine, request);
         ASSERT_EQ(reply.summary.beams.size(), right.size());
         for (size_t i = 0; i < right.size(); ++i) {
             EXPECT_EQ(reply.summary.beams[i].ids, right[i].ids) << i;
@@ -101,13 +80,13 @@ TEST(RealSamples, are_the_answers_of_their_seeds_each_alone) {
     request.prompt.insert(request.prompt.end(), again.begin(), again.end());
     auto streams = engine->submit_samples(request, 4);
     ASSERT_TRUE(streams.has_value());
-    std::vector<Reply> samples;
-    for (Stream& stream : *streams) samples.push_back(collect(stream));
+    std::vector<Answer> samples;
+    for (Stream& stream : *streams) samples.push_back(collect(std::move(stream)));
     const uint64_t n_rows = engine->cache_stats().computed_tokens;
     EXPECT_LE(n_rows, request.prompt.size() + 4 * 23) << "the prompt is computed once";
     request.cache = CachePolicy::off;
-    for (const Reply& sample : samples) {
-        const Reply alone = ask(*engine, request);
+    for (const Answer& sample : samples) {
+        const Answer alone = ask(*engine, request);
         EXPECT_EQ(sample.ids, alone.ids);
         EXPECT_EQ(sample.text, alone.text);
         EXPECT_EQ(sample.summary.logits_sha256, alone.summary.logits_sha256);
