@@ -1,7 +1,7 @@
 # The menu: `make` alone prints each target that has a "##" comment.
 SHELL := bash
 .DEFAULT_GOAL := menu
-.PHONY: menu setup build chat test asan tsan fuzz soak bench lab versus table counts golden tidy lint format clean
+.PHONY: menu setup build chat test asan tsan fuzz soak bench lab versus table counts golden oracles tidy lint format clean
 
 SOURCES = $(shell git ls-files '*.h' '*.cpp')
 SECONDS_EACH ?= 60
@@ -61,6 +61,9 @@ counts: setup ## count the instructions of fixed steps anew, once a change of th
 golden: build ## what others compute, compared
 	@scripts/fetch-model smollm2 gemma3
 	@python3 tests/e2e/test_golden.py
+
+oracles: ## the records of tests/golden beside what others compute now (6 GB of Python packages)
+	@scripts/oracles
 
 tidy: ## the laws of the tree
 	@tools/tidy.py
