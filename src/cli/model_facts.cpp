@@ -51,17 +51,17 @@ Json scalar(const GgufValue& value) {
         case GgufType::f64:
             return number<double>(value);
         case GgufType::string:
-            return std::string(reinterpret_cast<const char*>(value.bytes.data()),
-                               value.bytes.size());
+            return label_of(
+                {reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size()});
         case GgufType::array:
             break;
     }
     return type_name(value);
 }
 
-Result<Json> string_or_null(const GgufMetadata& metadata, std::string_view key) {
-    KVIK_TRY(const auto value, metadata.find_string(key));
-    return value ? Json(*value) : Json();
+Json label_or_null(const GgufMetadata& metadata, std::string_view key) {
+    const std::optional<std::string> label = metadata.find_label(key);
+    return label ? Json(*label) : Json();
 }
 
 Json tensors_by_type(const TensorFile& file) {
@@ -167,8 +167,8 @@ Result<Json> gguf_facts(const std::string& path, const GgufFile& file) {
                   {"version", file.version()},
                   {"file_bytes", file.n_bytes()},
                   {"alignment", file.alignment()}};
-    KVIK_TRY(facts["architecture"], string_or_null(file.metadata(), "general.architecture"));
-    KVIK_TRY(facts["name"], string_or_null(file.metadata(), "general.name"));
+    facts["architecture"] = label_or_null(file.metadata(), "general.architecture");
+    facts["name"] = label_or_null(file.metadata(), "general.name");
     return facts;
 }
 

@@ -3,8 +3,9 @@
 // Owner   the file's bytes: keys, strings and arrays of strings point into them, nothing is copied.
 // Threads const from any thread.
 // Cost    find is O(log n); reading a string array walks it, O(its bytes), without allocating.
-// Invariant keys are unique, UTF-8 and not empty; string values are UTF-8 (elements of a string
-//         array may hold any bytes); a boolean is 0 or 1; every value lies inside the file.
+// Invariant keys are unique, UTF-8 and not empty; every value lies inside the file. What a value
+//         holds (UTF-8, 0 or 1, a range) is checked where it is asked for: a value that nobody
+//         asks for stops nothing.
 // Errors  absent where required, of another type, out of range: one line that names the file, the
 //         key, its byte offset, what was found and what is needed. Nothing = the key is not there.
 // Source  the GGUF specification, versions 2 and 3.
@@ -52,6 +53,9 @@ struct GgufValue {
 
 // "u32", "array of string": for messages and listings.
 std::string type_name(const GgufValue& value);
+
+// A string that is only shown: at most 4 KiB of it, its bytes escaped (\xNN) where it is not UTF-8.
+std::string label_of(std::string_view text);
 
 // An array of strings where it lies: each a u64 length and its bytes, all inside the file.
 class GgufStrings {
@@ -104,14 +108,19 @@ class GgufMetadata {
     std::span<const GgufValue> values() const { return values_; }  // in the file's order
     const GgufValue* find(std::string_view key) const;             // null: not there
 
-    // An integer may be stored in any integer type, a real number in f32 or f64.
+    // An integer may be stored in any integer type; a real number in any type of numbers; a boolean
+    // in bool or as 0 or 1 in any integer type. So may the elements of an array, an i32 in bool
+    // too. Strings that are needed have at most 1 MiB; those of find_string are UTF-8, those of
+    // find_strings may hold any bytes.
     Result<std::optional<uint64_t>> find_integer(std::string_view key, IntegerRange range) const;
     Result<std::optional<double>> find_real(std::string_view key) const;
     Result<std::optional<bool>> find_bool(std::string_view key) const;
     Result<std::optional<std::string_view>> find_string(std::string_view key) const;
     Result<std::optional<GgufStrings>> find_strings(std::string_view key) const;
     Result<std::optional<std::vector<int32_t>>> find_i32s(std::string_view key) const;
-    Result<std::optional<std::vector<float>>> find_f32s(std::string_view key) const;
+    Result<std::optional<std::vector<double>>> find_reals(std::string_view key) const;
+    // The label of a string; nothing if the key is not there or no string.
+    std::optional<std::string> find_label(std::string_view key) const;
 
     Result<uint64_t> require_integer(std::string_view key, IntegerRange range) const;
     Result<double> require_real(std::string_view key) const;
@@ -125,6 +134,7 @@ class GgufMetadata {
   private:
     template <class T>
     Result<T> required(std::string_view key, Result<std::optional<T>> found) const;
+    Result<uint8_t> boolean_at(const GgufValue& value, uint64_t index) const;
     Error wrong_type(const GgufValue& value, std::string_view needed) const;
 
     std::string file_;

@@ -1,8 +1,6 @@
 // Bytes -> GgufMetadata: all that a hostile file can say about its metadata is refused here.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "formats/gguf_metadata.h"
 #include "formats/sorted_index.h"
 #include "formats/utf8.h"
@@ -10,8 +8,9 @@
 namespace kvik {
 namespace {
 
-constexpr uint64_t kMaxKeyBytes = 65535;  // the format's own limit
-constexpr uint64_t kMaxStringBytes = 1 << 20;
+constexpr uint64_t kMaxKeyBytes = 65535;    // the format's own limit
+constexpr uint64_t kMinArrayBytes = 4 + 8;  // type and number of the elements
+constexpr uint32_t kMaxArrayDepth = 8;      // arrays in arrays
 
 // Bytes of a value of fixed size; 0 for the others and for what is no type.
 uint64_t fixed_bytes(GgufType type) {
@@ -48,56 +47,70 @@ Result<GgufType> read_type(ByteCursor& cursor, const Field& field) {
                     number)));
 }
 
-Result<void> check_booleans(const ByteCursor& cursor, const GgufValue& value) {
-    const auto wrong = std::find_if(value.bytes.begin(), value.bytes.end(),
-                                    [](std::byte b) { return b > std::byte{1}; });
-    if (wrong == value.bytes.end()) return {};
-    return tl::unexpected<Error>(
-        cursor.error_at(value.offset + static_cast<uint64_t>(wrong - value.bytes.begin()),
-                        {"boolean", "key", value.key},
-                        fmt::format("is {}, it can be 0 or 1: the file is damaged, fetch it again",
-                                    std::to_integer<int>(*wrong))));
-}
-
 Result<void> read_numbers(ByteCursor& cursor, GgufValue& value) {
     value.offset = cursor.offset();
     // No overflow: n_elements is 1 or was compared with what remains.
     KVIK_TRY(value.bytes,
              cursor.take({"value", "key", value.key}, value.n_elements * fixed_bytes(value.type)));
-    if (value.type == GgufType::boolean) return check_booleans(cursor, value);
+    return {};
+}
+
+struct ArrayHead {
+    GgufType type = GgufType::u8;
+    uint64_t n_elements = 0;
+};
+
+// The type and the number of an array's elements, as many as can be in what remains.
+Result<ArrayHead> read_array_head(ByteCursor& cursor, std::string_view key) {
+    ArrayHead head;
+    KVIK_TRY(head.type, read_type(cursor, {"array type", "key", key}));
+    const uint64_t min_bytes = head.type == GgufType::string  ? sizeof(uint64_t)
+                               : head.type == GgufType::array ? kMinArrayBytes
+                                                              : fixed_bytes(head.type);
+    KVIK_TRY(head.n_elements, cursor.count({"array length", "key", key}, UINT64_MAX, min_bytes));
+    return head;
+}
+
+// Passes over the elements of an array; `depth` arrays are around them.
+Result<void> skip_elements(ByteCursor& cursor, std::string_view key, const ArrayHead& head,
+                           uint32_t depth) {
+    const Field field{"array element", "key", key};
+    if (head.type != GgufType::string && head.type != GgufType::array)
+        return cursor.take(field, head.n_elements * fixed_bytes(head.type)).map([](auto) {});
+    if (depth == kMaxArrayDepth)
+        return tl::unexpected<Error>(cursor.error_at(
+            cursor.offset(), field,
+            fmt::format("is nested deeper than {} arrays, kvik passes over no more: convert the "
+                        "model again without this key",
+                        kMaxArrayDepth),
+            ErrorKind::unsupported));
+    for (uint64_t i = 0; i < head.n_elements; ++i) {
+        if (head.type == GgufType::string) {
+            KVIK_TRY_VOID(cursor.text(field, UINT64_MAX));
+            continue;
+        }
+        KVIK_TRY(const ArrayHead inner, read_array_head(cursor, key));
+        KVIK_TRY_VOID(skip_elements(cursor, key, inner, depth + 1));
+    }
     return {};
 }
 
 Result<void> read_array(ByteCursor& cursor, GgufValue& value) {
-    const uint64_t type_at = cursor.offset();
-    KVIK_TRY(value.type, read_type(cursor, {"array type", "key", value.key}));
-    if (value.type == GgufType::array)
-        return tl::unexpected<Error>(cursor.error_at(
-            type_at, {"array type", "key", value.key},
-            "is an array of arrays, kvik reads arrays of numbers and of strings: convert the model "
-            "again without it",
-            ErrorKind::unsupported));
+    KVIK_TRY(const ArrayHead head, read_array_head(cursor, value.key));
     value.is_array = true;
-    const bool strings = value.type == GgufType::string;
-    KVIK_TRY(value.n_elements, cursor.count({"array length", "key", value.key}, UINT64_MAX,
-                                            strings ? sizeof(uint64_t) : fixed_bytes(value.type)));
-    if (!strings) return read_numbers(cursor, value);
-
+    value.type = head.type;
+    value.n_elements = head.n_elements;
+    if (fixed_bytes(head.type) != 0) return read_numbers(cursor, value);
     value.offset = cursor.offset();
     ByteCursor start = cursor;
-    for (uint64_t i = 0; i < value.n_elements; ++i)
-        KVIK_TRY_VOID(cursor.text({"array element", "key", value.key}, kMaxStringBytes));
+    KVIK_TRY_VOID(skip_elements(cursor, value.key, head, 1));
     KVIK_TRY(value.bytes, start.take({"value", "key", value.key}, cursor.offset() - value.offset));
     return {};
 }
 
 Result<void> read_string(ByteCursor& cursor, GgufValue& value) {
     const uint64_t at = cursor.offset();
-    KVIK_TRY(const std::string_view text,
-             cursor.text({"value", "key", value.key}, kMaxStringBytes));
-    if (!is_utf8(text))
-        return tl::unexpected<Error>(cursor.error_at(
-            at, {"value", "key", value.key}, "is not UTF-8: the file is damaged, fetch it again"));
+    KVIK_TRY(const std::string_view text, cursor.text({"value", "key", value.key}, UINT64_MAX));
     value.offset = at + sizeof(uint64_t);
     value.bytes = std::as_bytes(std::span(text));
     return {};

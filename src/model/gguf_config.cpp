@@ -246,8 +246,7 @@ Result<ModelConfig> config_from_gguf(const GgufFile& file) {
     KVIK_TRY_VOID(refuse_unsupported(keys));
 
     ModelConfig config;
-    KVIK_TRY(const std::optional<std::string_view> name, metadata.find_string("general.name"));
-    config.name = name.value_or("");
+    config.name = metadata.find_label("general.name").value_or("");
     KVIK_TRY(config.n_layers, keys.require("block_count"));
     KVIK_TRY(config.hidden_size, keys.require("embedding_length"));
     KVIK_TRY(config.n_heads, keys.require("attention.head_count"));

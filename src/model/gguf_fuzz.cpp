@@ -46,7 +46,8 @@ void read_all(const GgufFile& file) {
         check_result(metadata.find_bool(value.key));
         check_result(metadata.find_string(value.key));
         check_result(metadata.find_i32s(value.key));
-        check_result(metadata.find_f32s(value.key));
+        check_result(metadata.find_reals(value.key));
+        static_cast<void>(metadata.find_label(value.key));
         const auto strings = metadata.find_strings(value.key);
         check_result(strings);
         if (strings && *strings)

@@ -57,7 +57,7 @@ Result<std::vector<TokenType>> read_types(const GgufMetadata& metadata, size_t n
 }
 
 Result<std::vector<double>> read_scores(const GgufMetadata& metadata, size_t n_tokens) {
-    KVIK_TRY(const std::optional<std::vector<float>> scores, metadata.find_f32s(kScoresKey));
+    KVIK_TRY(std::optional<std::vector<double>> scores, metadata.find_reals(kScoresKey));
     if (!scores) return std::vector<double>();
     KVIK_TRY_VOID(check_length(metadata, kScoresKey, scores->size(), n_tokens));
     for (size_t id = 0; id < n_tokens; ++id)
@@ -65,7 +65,7 @@ Result<std::vector<double>> read_scores(const GgufMetadata& metadata, size_t n_t
             return refuse(
                 metadata, kScoresKey,
                 fmt::format("has {} for token {}, a score is a finite number", (*scores)[id], id));
-    return std::vector<double>(scores->begin(), scores->end());
+    return *std::move(scores);
 }
 
 Result<std::optional<TokenId>> read_id(const GgufMetadata& metadata, std::string_view name,

@@ -19,8 +19,7 @@ namespace {
 
 Result<ModelWords> words_of(const GgufMetadata& metadata) {
     ModelWords words;
-    KVIK_TRY(const auto architecture, metadata.find_string("general.architecture"));
-    words.architecture = architecture.value_or("");
+    words.architecture = metadata.find_label("general.architecture").value_or("");
     KVIK_TRY(words.tokenizer, tokenizer_from_gguf(metadata));
     KVIK_TRY(words.chat_template, chat_template_from_gguf(metadata));
     return words;

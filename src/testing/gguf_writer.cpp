@@ -109,6 +109,16 @@ void append_random_group(Bytes& out, DType dtype, uint64_t index, uint64_t seed,
 
 }  // namespace
 
+std::vector<std::byte> nested_array(uint32_t depth) {
+    Bytes payload;
+    for (uint32_t level = 1; level <= depth; ++level) {
+        append(payload, level == depth ? GgufType::i32 : GgufType::array);
+        append(payload, uint64_t{1});
+    }
+    append(payload, int32_t{7});
+    return payload;
+}
+
 GgufWriter& GgufWriter::put(std::string_view key, GgufType type,
                             std::span<const std::byte> payload) {
     append_text(metadata_, key);

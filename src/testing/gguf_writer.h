@@ -31,6 +31,9 @@ struct GgufTensor {
     std::optional<uint64_t> offset = {};  // unset: where the data is put
 };
 
+// The payload of an array: one array in another, `depth` of them; the innermost has one i32.
+std::vector<std::byte> nested_array(uint32_t depth);
+
 class GgufWriter {
   public:
     explicit GgufWriter(uint32_t version = 3) : version_(version) {}
@@ -50,7 +53,7 @@ class GgufWriter {
         return put_array(key, gguf_type<T>(), values.size(), raw(values));
     }
     GgufWriter& set_strings(std::string_view key, std::span<const std::string> strings);
-    // A value whose payload is given, for types that nobody should write.
+    // A value whose payload is given, for types that few should write.
     GgufWriter& put(std::string_view key, GgufType type, std::span<const std::byte> payload);
 
     GgufWriter& tensor(GgufTensor tensor);

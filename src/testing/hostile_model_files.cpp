@@ -95,7 +95,18 @@ void types(Cases& cases) {
         with("llama.attention.layer_norm_rms_epsilon", true));
     add(cases, about, "a RoPE scaling that nobody knows", with("llama.rope.scaling.type", "magic"));
     add(cases, about, "experts", with("llama.expert_count", 8u));
+    add(cases, about, "an architecture that is not UTF-8",
+        with("general.architecture", "\xc0\x80"));
     add(cases, about, "a chat template that is a number", with("tokenizer.chat_template", 1u));
+    add(cases, about, "a chat template over 1 MiB",
+        with("tokenizer.chat_template", std::string((1 << 20) + 1, 'x')));
+    add(cases, about, "a chat template that is not UTF-8",
+        with("tokenizer.chat_template", "\xc0\x80"));
+}
+
+// One byte of a key's value, `at` bytes behind the key, from now on another one.
+Bytes with_byte(const Bytes& bytes, std::string_view key, size_t at, uint8_t byte) {
+    return with_lie(bytes, find_bytes(bytes, key) + key.size() + at, byte);
 }
 
 // A tiny llama of four tokens.
@@ -135,6 +146,17 @@ void words(Cases& cases) {
     add(cases, about, "a token of type 7",
         speaking(tokens)
             .set_array<int32_t>("tokenizer.ggml.token_type", std::array<int32_t, 4>{1, 1, 7, 3})
+            .bytes());
+    add(cases, about, "a type of 2^63 for a token",
+        speaking(tokens)
+            .set_array<uint64_t>("tokenizer.ggml.token_type",
+                                 std::array<uint64_t, 4>{1, 1, uint64_t{1} << 63, 3})
+            .bytes());
+    add(cases, about, "a boolean that is 2",
+        with_byte(speaking(tokens).set("tokenizer.ggml.add_bos_token", true).bytes(),
+                  "tokenizer.ggml.add_bos_token", 4, 2));
+    add(cases, about, "a token over 1 MiB",
+        speaking(std::array<std::string, 4>{"a", std::string((1 << 20) + 1, 'x'), "c", "<end>"})
             .bytes());
     add(cases, about, "an end token of id 4",
         speaking(tokens).set("tokenizer.ggml.eos_token_id", 4u).bytes());
