@@ -90,8 +90,9 @@ Json tensor_list(const TensorFile& file) {
 
 // The arithmetic by which memory is taken at open.
 Json memory_of(const ModelConfig& config, uint64_t weights_bytes) {
-    KvSpec kv{
-        .n_layers = config.n_layers, .n_kv_heads = config.n_kv_heads, .head_dim = config.head_dim};
+    KvSpec kv{.n_layers = config.n_layers,
+              .n_kv_heads = config.n_kv_heads,
+              .head_dim = config.padded_head_dim()};
     if (!config.windows.empty()) kv.groups = KvGroups::of(config.windows);
     const uint32_t context = std::min(config.context_length, kDefaultContext);
     const uint64_t context_bytes =

@@ -203,14 +203,15 @@ struct Architectures : ::testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(All, Architectures, ::testing::ValuesIn(tiny_model_types()),
                          [](const auto& test) { return test.param; });
 
-// f32 chains of at most 192 terms, some 30 of them after one another: errors near 200 * 2^-24 = 1e-5
-// of the largest logit's size.
-TEST_P(Architectures, compute_their_papers_formulas) {
+// f32 chains of at most 400 terms, some 30 of them after one another: errors near 400 * 2^-24 = 2e-5
+// of the largest logit's size, half of it where chains are at most 192 long.
+void expect_the_papers_formulas(const TinyModel& model, const std::string& path,
+                                double most_error = 1e-5) {
     const std::vector<TokenId> tokens = random_tokens(90, model.vocab_size, 3);
     RigOptions options;
     options.act = Act::f32;
     options.kv = KvType::f32;
-    const std::vector<float> got = all(options, tokens, 16);
+    const std::vector<float> got = Rig(path, options).all(tokens, 16);
     const std::vector<Row> want = Oracle{model}.logits(tokens);
     double worst = 0, largest = 0;
     for (size_t t = 0; t < want.size(); ++t)
@@ -218,8 +219,12 @@ TEST_P(Architectures, compute_their_papers_formulas) {
             worst = std::max(worst, std::fabs(double{got[t * model.vocab_size + v]} - want[t][v]));
             largest = std::max(largest, std::fabs(want[t][v]));
         }
-    EXPECT_LT(worst, 1e-5 * largest);
+    EXPECT_LT(worst, most_error * largest);
     EXPECT_GT(largest, 0.5);
+}
+
+TEST_P(Architectures, compute_their_papers_formulas) {
+    expect_the_papers_formulas(model, directory.path);
 }
 
 // Chunks that straddle the window, the block and the attention's own chunk.
@@ -261,6 +266,50 @@ TEST_P(Architectures, give_the_same_bits_in_any_chunks_threads_and_blocks) {
 TEST_P(Architectures, give_the_same_bits_in_any_chunks_threads_and_blocks_of_q8) {
     expect_same_bits_in_any_chunks_threads_and_blocks(directory.path, model.vocab_size, KvType::q8,
                                                       {13, 41});
+}
+
+// Heads of any even width: KV and the kernels of attention have them filled up to vectors of 16.
+struct HeadWidths : ::testing::TestWithParam<std::tuple<std::string, uint32_t>> {
+    TinyModel model = tiny_model(std::get<0>(GetParam()), 1, std::get<1>(GetParam()));
+    TemporaryDirectory directory{model};
+};
+
+std::string name_of(const ::testing::TestParamInfo<HeadWidths::ParamType>& test) {
+    return std::get<0>(test.param) + "_" + std::to_string(std::get<1>(test.param));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, HeadWidths,
+                         ::testing::Combine(::testing::ValuesIn(tiny_model_types()),
+                                            ::testing::Values(2, 8, 10, 20, 24, 40, 80, 100)),
+                         name_of);
+
+// Some of them, for what takes longer.
+struct HeadWidthBits : HeadWidths {};
+
+INSTANTIATE_TEST_SUITE_P(Some, HeadWidthBits,
+                         ::testing::Combine(::testing::Values("llama", "qwen3", "gemma3_text",
+                                                              "gpt2"),
+                                            ::testing::Values(10, 24, 100)),
+                         name_of);
+
+TEST_P(HeadWidths, compute_their_papers_formulas) {
+    expect_the_papers_formulas(model, directory.path, 2e-5);
+}
+
+TEST_P(HeadWidthBits, are_the_same_in_any_chunks_threads_and_blocks) {
+    for (const KvType kv : {KvType::f16, KvType::q8})
+        expect_same_bits_in_any_chunks_threads_and_blocks(directory.path, model.vocab_size, kv,
+                                                          {41});
+}
+
+TEST_P(HeadWidths, are_filled_up_to_16_in_kv) {
+    ThreadPool pool(1);
+    const auto loaded = load_model({directory.path, &kScalarKernels, Act::int8, &pool, {}});
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    const uint32_t width = std::get<1>(GetParam()), stored = loaded->model->spec().kv.head_dim;
+    EXPECT_EQ(stored % 16, 0u);
+    EXPECT_GE(stored, width);
+    EXPECT_LT(stored, width + 16);
 }
 
 // Scores lose a part in 250 of a key's or query's largest dimension, values as much.

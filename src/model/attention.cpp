@@ -141,7 +141,7 @@ void attend_chunk(const LayerAttention& all, const AttentionItem& item, const It
     }
     const AttentionChunk chunk = {
         .n_queries = rows.n,
-        .head_dim = all.config.head_dim,
+        .head_dim = all.config.padded_head_dim(),
         .q = memory.queries,
         .k_tiles = k_tiles,
         .v_tiles = v_tiles,
@@ -184,12 +184,17 @@ bool quantize_query(const KernelTable& kernels, const float* x, uint32_t head_di
 }
 
 void gather_queries(const LayerAttention& all, const ItemRows& rows, const ItemMemory& memory) {
-    const uint32_t dim = all.config.head_dim;
+    const uint32_t dim = all.config.head_dim, padded = all.config.padded_head_dim();
     for (uint32_t r = 0; r < rows.n; ++r) {
         const float* q = all.scratch.q + rows.at[r];
-        if (all.kv.spec.type != KvType::q8)
-            std::memcpy(memory.queries + uint64_t{r} * kMaxHeadDim, q, dim * sizeof(float));
-        else if (!quantize_query(all.kernels, q, dim, r, memory))
+        float* own = memory.queries + uint64_t{r} * kMaxHeadDim;
+        const bool is_q8 = all.kv.spec.type == KvType::q8;
+        if (!is_q8 || dim < padded) {
+            std::memcpy(own, q, dim * sizeof(float));
+            std::fill(own + dim, own + padded, 0.0f);
+            q = own;
+        }
+        if (is_q8 && !quantize_query(all.kernels, q, padded, r, memory))
             all.scratch.flag(all.layer);
     }
 }
@@ -204,8 +209,8 @@ void finish(const LayerAttention& all, const ItemRows& rows, const AttentionStat
 void merge(const LayerAttention& all, const AttentionState& part, uint32_t n,
            AttentionState& into) {
     for (uint32_t r = 0; r < n; ++r)
-        all.kernels.merge_state(part.m[r], part.l[r], part.o[r], all.config.head_dim, &into.m[r],
-                                &into.l[r], into.o[r]);
+        all.kernels.merge_state(part.m[r], part.l[r], part.o[r], all.config.padded_head_dim(),
+                                &into.m[r], &into.l[r], into.o[r]);
 }
 
 // The items of a bundle in one worker's hands.
@@ -244,7 +249,7 @@ void attend_apart(Worker worker, const LayerAttention& all, const WorkerScratch&
         for (uint32_t c = first + skip; c < bundle.n_chunks; c += worker.count())
             each_item(all, bundle, c, [&](uint32_t i, const AttentionItem& item) {
                 AttentionState& state = s.states[item.first_unit + c];
-                clear(state, open.rows[i].n, all.config.head_dim);
+                clear(state, open.rows[i].n, all.config.padded_head_dim());
                 attend_chunk(all, item, open.rows[i], {c, c + worker.count()}, memory_of(own, i),
                              state);
             });
@@ -266,7 +271,7 @@ void attend_bundle(const LayerAttention& all, const AttentionBundle& bundle,
                    const WorkerScratch& own) {
     const OpenBundle open(all, bundle, own);
     for (uint32_t i = 0; i < bundle.n_items; ++i)
-        clear(own.states[i], open.rows[i].n, all.config.head_dim);
+        clear(own.states[i], open.rows[i].n, all.config.padded_head_dim());
     for (uint32_t c = first_chunk(all, bundle); c < bundle.n_chunks; ++c)
         each_item(all, bundle, c, [&](uint32_t i, const AttentionItem& item) {
             attend_chunk(all, item, open.rows[i], {c, c + 1}, memory_of(own, i), own.states[i]);

@@ -15,7 +15,8 @@
 
 namespace kvik {
 
-// Writes one head's K (already turned by RoPE) or V of a batch row to its block. False: a value is
+// Writes one head's K (already turned by RoPE) or V of a batch row, kv.spec.head_dim numbers, to its
+// block. False: a value is
 // NaN or infinite, and the KV is of a type that cannot say so (q8).
 [[nodiscard]] bool write_k(const KernelTable& kernels, const KvView& kv,
                            const SequenceRows& sequence, uint32_t layer, uint32_t position,

@@ -68,6 +68,9 @@ struct ModelConfig {
     float attention_scale = 0;  // of a score, before the softmax
     bool tied_head = false;     // the embedding is the head too
 
+    // Dimensions of a head in KV and in the kernels of attention: whole vectors of 16, zeros behind
+    // head_dim, which change no score and no output.
+    uint32_t padded_head_dim() const { return (head_dim + 15) / 16 * 16; }
     // The last positions that the layer sees, its own included; 0: all of them.
     uint32_t window(uint32_t layer) const { return windows.empty() ? 0 : windows[layer]; }
     const RopeConfig& rope_of(uint32_t layer) const {

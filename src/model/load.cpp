@@ -40,11 +40,11 @@ std::string fingerprint(const ModelConfig& config, const std::string& weights_di
 }  // namespace
 
 Result<void> check_limits(const ModelConfig& config, const std::string& path) {
-    if (config.head_dim % kTileRows != 0 || config.head_dim > kMaxHeadDim)
+    if (config.head_dim > kMaxHeadDim)
         return fail(ErrorKind::unsupported,
-                    fmt::format("{}: heads of {} dimensions: the kernels take multiples of {} up "
-                                "to {}",
-                                path, config.head_dim, kTileRows, kMaxHeadDim));
+                    fmt::format("{}: has heads of {} dimensions, kvik runs models with at most {}: "
+                                "use a model with smaller heads",
+                                path, config.head_dim, kMaxHeadDim));
     return {};
 }
 
@@ -69,7 +69,7 @@ Result<LoadedModel> load_model(const LoadOptions& options) {
     spec.context_length = config.context_length;
     spec.kv.n_layers = config.n_layers;
     spec.kv.n_kv_heads = config.n_kv_heads;
-    spec.kv.head_dim = config.head_dim;
+    spec.kv.head_dim = config.padded_head_dim();
     if (!config.windows.empty()) spec.kv.groups = KvGroups::of(config.windows);
     spec.n_parameters = packed.n_parameters;
     spec.weight_bytes = packed.n_bytes;

@@ -70,7 +70,7 @@ Result<void> Transformer::forward(const Batch& batch, const KvView& kv, Scratch&
     KVIK_CHECK(batch.tokens.size() <= s.limits.n_rows, "a batch fits its scratch");
     KVIK_CHECK(logits.size() == batch.logits_rows.size() * config_.vocab_size,
                "one row of logits for each row that is wanted");
-    KVIK_CHECK(kv.spec.n_layers == config_.n_layers && kv.spec.head_dim == config_.head_dim &&
+    KVIK_CHECK(kv.spec.n_layers == config_.n_layers && kv.spec.head_dim == config_.padded_head_dim() &&
                    kv.spec.n_kv_heads == config_.n_kv_heads,
                "the KV storage is this model's");
     if (s.limits.profile) s.limits.profile->begin_step();

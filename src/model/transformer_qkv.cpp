@@ -26,6 +26,23 @@ uint32_t pairs_of(uint32_t head, uint32_t dim) {
     return (head * dim + dim - 1) / kPairRows - head * dim / kPairRows + 1;
 }
 
+// A head as KV has it: itself, or a copy with zeros behind it.
+class PaddedHead {
+  public:
+    PaddedHead(uint32_t dim, uint32_t padded) : dim_(dim), padded_(padded) {
+        std::fill(copy_ + dim, copy_ + padded, 0.0f);
+    }
+    const float* of(const float* x) {
+        if (dim_ == padded_) return x;
+        std::copy_n(x, dim_, copy_);
+        return copy_;
+    }
+
+  private:
+    uint32_t dim_, padded_;
+    float copy_[kMaxHeadDim];
+};
+
 }  // namespace
 
 void Transformer::project_qkv(const Step& step, uint32_t layer, const Activations& x) const {
@@ -79,10 +96,11 @@ void Transformer::finish_head(const Step& step, uint32_t layer, HeadKind kind,
     const uint32_t n_heads = kind == HeadKind::q ? config_.n_heads : config_.n_kv_heads;
     float* x = kind == HeadKind::q ? s.q : kind == HeadKind::k ? s.k : s.v;
     x += uint64_t{head} * dim;
+    PaddedHead padded(dim, config_.padded_head_dim());
     for (uint32_t row = 0; row < step.n_rows(); ++row, x += uint64_t{n_heads} * dim) {
         const SequenceRows& sequence = step.batch.sequences[s.sequence_of[row]];
         if (kind == HeadKind::v) {
-            if (!write_v(kernels_, step.kv, sequence, layer, s.positions[row], head, x))
+            if (!write_v(kernels_, step.kv, sequence, layer, s.positions[row], head, padded.of(x)))
                 step.flag(layer);
             continue;
         }
@@ -90,7 +108,7 @@ void Transformer::finish_head(const Step& step, uint32_t layer, HeadKind kind,
         if (config_.positions == Positions::rope)
             rope.apply(kernels_, turns + uint64_t{row} * rope.row_floats(), x);
         if (kind == HeadKind::k &&
-            !write_k(kernels_, step.kv, sequence, layer, s.positions[row], head, x))
+            !write_k(kernels_, step.kv, sequence, layer, s.positions[row], head, padded.of(x)))
             step.flag(layer);
     }
 }

@@ -56,8 +56,8 @@ void numbers(Cases& cases) {
     add(cases, about, "8 KV heads for 4 heads", with(heads + "_kv", 8u));
     add(cases, about, "heads of no width", with("llama.attention.key_length", 0u));
     add(cases, about, "heads of 2^31", with("llama.attention.key_length", 1u << 31));
-    add(cases, about, "heads of 24, which no kernel takes",
-        with("llama.attention.key_length", 24u));
+    add(cases, about, "heads of 258, which no kernel takes",
+        with("llama.attention.key_length", 258u));
     add(cases, about, "keys and values of different width",
         with("llama.attention.value_length", 32u));
     add(cases, about, "a feed-forward of no width", with("llama.feed_forward_length", 0u));

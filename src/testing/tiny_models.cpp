@@ -138,7 +138,7 @@ std::vector<std::string> tiny_model_types() {
     return {"llama", "llama3", "mistral", "qwen2", "qwen3", "gemma3_text", "gpt2"};
 }
 
-TinyModel tiny_model(std::string_view type, uint64_t seed) {
+TinyModel tiny_model(std::string_view type, uint64_t seed, uint32_t head_dim) {
     TinyModel m;
     m.type = type;
     if (type == "llama3") {
@@ -158,6 +158,8 @@ TinyModel tiny_model(std::string_view type, uint64_t seed) {
     } else if (type == "gpt2") {
         m.n_kv_heads = m.n_heads;
     }
+    if (head_dim > 0) m.head_dim = head_dim;
+    if (m.type == "gpt2") m.hidden_size = m.n_heads * m.head_dim;
     Filler fill(m, seed);
     m.type == "gpt2" ? fill_gpt2(m, fill) : fill_llama_like(m, fill);
     m.config = config_of(m);

@@ -43,6 +43,7 @@ struct TinyModel {
 
 // All that tiny_model knows: one of each architecture, and llama3's scaling.
 std::vector<std::string> tiny_model_types();
-TinyModel tiny_model(std::string_view type, uint64_t seed = 1);
+// `head_dim` 0: the type's own.
+TinyModel tiny_model(std::string_view type, uint64_t seed = 1, uint32_t head_dim = 0);
 
 }  // namespace kvik
