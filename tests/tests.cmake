@@ -29,11 +29,12 @@ set(e2e e2e.turns e2e.sessions e2e.beams)
 # test_limits    memory, time, pipes          test_readme  the documents' examples run
 # test_directories  Hugging Face directories
 # test_chat      a conversation in a terminal (terminal.py: tmux)
+# test_terminal  a hostile model file before every verb, in a terminal
 # test_lab       short runs of the experiments
 # test_crash     KV on disk: killed, damaged, deleted
 # test_settings  arguments, variables, file; doctor
 # test_several   several answers to one prompt
-set(programs test_contract test_misuse test_settings test_directories test_several)
+set(programs test_contract test_misuse test_settings test_directories test_several test_terminal)
 set(turns test_turns)
 if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     # What a sanitizer's shadow memory and slowness would falsify is not measured, and ten turns

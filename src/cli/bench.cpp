@@ -9,6 +9,7 @@
 #include "cli/bench_rig.h"
 #include "cli/bench_sweep.h"
 #include "cli/load_bar.h"
+#include "cli/progress_line.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "engine/settings.h"

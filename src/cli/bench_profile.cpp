@@ -7,6 +7,7 @@
 #include "cli/bench_report.h"
 #include "cli/bench_rig.h"
 #include "cli/json.h"
+#include "cli/progress_line.h"
 
 namespace kvik::cli {
 namespace {

@@ -1,10 +1,8 @@
 #include "cli/bench_report.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "cli/json.h"
-#include "cli/terminal.h"
 
 namespace kvik::cli {
 
@@ -50,23 +48,6 @@ std::string bench_progress(const BenchWhat& what, uint32_t round, uint32_t n_rou
     const bool by_width = what.test == BenchTest::rows || what.test == BenchTest::streams;
     return fmt::format("round {} of {}: {} {} at depth {}", round + 1, n_rounds, name_of(what.test),
                        by_width ? what.rows * what.streams : what.n, what.depth);
-}
-
-ProgressLine::ProgressLine() : shown_(may_decorate(STDERR_FILENO)) {}
-
-ProgressLine::~ProgressLine() {
-    clear();
-}
-
-void ProgressLine::draw(const std::string& text) {
-    if (!shown_) return;
-    drawn_ = true;
-    note("\r" + cut_to_columns(text, columns_of(STDERR_FILENO) - 1) + "\x1b[K");
-}
-
-void ProgressLine::clear() {
-    if (drawn_) note("\r\x1b[K");
-    drawn_ = false;
 }
 
 }  // namespace kvik::cli

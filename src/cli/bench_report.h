@@ -1,5 +1,5 @@
 // BenchReport: what `kvik bench` measured, as a table while it goes on or as JSON at the end; and the
-// line on a terminal that says where it is.
+// words for a ProgressLine that say where it is.
 #pragma once
 
 #include <span>
@@ -17,22 +17,5 @@ std::string bench_line(const Measured& measured);
 std::string bench_json(std::span<const Measured> all);
 // "round 2 of 5: streams 8 at depth 512"
 std::string bench_progress(const BenchWhat& what, uint32_t round, uint32_t n_rounds);
-
-// One line on stderr, drawn over by the next and cleared at the end; nothing where stderr is no
-// terminal.
-class ProgressLine {
-  public:
-    ProgressLine();
-    ~ProgressLine();
-    ProgressLine(const ProgressLine&) = delete;
-    ProgressLine& operator=(const ProgressLine&) = delete;
-
-    void draw(const std::string& text);
-    void clear();
-
-  private:
-    bool shown_;
-    bool drawn_ = false;
-};
 
 }  // namespace kvik::cli

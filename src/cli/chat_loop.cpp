@@ -16,11 +16,6 @@ namespace {
 constexpr const char* kPrompt = ">>> ";
 constexpr const char* kMorePrompt = "... ";
 
-// The answer, as a terminal may see it: it is a model's text, which anything can be in.
-Result<void> show_answer(std::string_view text) {
-    return put(is_terminal(STDOUT_FILENO) ? printable_lines(text) : std::string(text));
-}
-
 // One line, broken between words where a terminal would break them.
 std::string broken(const std::string& line) {
     return is_terminal(STDERR_FILENO) ? wrapped(line, columns_of(STDERR_FILENO)) : line;
@@ -126,7 +121,7 @@ Result<void> ChatLoop::answer(const Ask& ask) {
     WaitNote wait;
     const auto show = [&](std::string_view text) {
         wait.clear();
-        return show_answer(text);
+        return put(text);
     };
     KVIK_TRY(const Reply reply,
              collect(stream, interrupts_, show,
@@ -187,11 +182,12 @@ void ChatLoop::tell_status(const Summary& summary) const {
         say(fmt::format("(cut after {}: /set n off lets it go on)",
                         counted(summary.timings.decode_n, "token")));
     if (input_.at_terminal() && is_terminal(STDERR_FILENO))
-        note(dim(status_line(summary.timings, context(), columns_of(STDERR_FILENO) - 1)) + "\n");
+        say(status_line(summary.timings, context(), columns_of(STDERR_FILENO) - 1));
 }
 
 void ChatLoop::say(const std::string& line) const {
-    note(dim(broken(line)) + "\n");
+    note_dim(broken(line));
+    note("\n");
 }
 
 }  // namespace kvik::cli

@@ -24,26 +24,12 @@ std::string load_line(const LoadState& state, uint32_t n_columns) {
                           n_columns);
 }
 
-LoadBar::LoadBar() : shown_(may_decorate(STDERR_FILENO)) {}
-
-LoadBar::~LoadBar() {
-    clear();
-}
-
-void LoadBar::clear() {
-    if (drawn_) note("\r\x1b[K");
-    drawn_ = false;
-}
-
 void LoadBar::update(uint64_t done_bytes, uint64_t total_bytes) {
     const auto now = Clock::now();
-    if (!shown_ || now < next_) return;
+    if (!line_.is_shown() || now < next_) return;
     next_ = now + std::chrono::milliseconds(100);
-    drawn_ = true;
     const std::chrono::duration<double> passed = now - start_;
-    const std::string line =
-        load_line({done_bytes, total_bytes, passed.count()}, columns_of(STDERR_FILENO) - 1);
-    note("\r" + line + "\x1b[K");
+    line_.draw(load_line({done_bytes, total_bytes, passed.count()}, columns_of(STDERR_FILENO) - 1));
 }
 
 }  // namespace kvik::cli

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string>
 
+#include "cli/progress_line.h"
+
 namespace kvik::cli {
 
 struct LoadState {
@@ -21,18 +23,12 @@ std::string load_line(const LoadState& state, uint32_t n_columns = 80);
 
 class LoadBar {
   public:
-    LoadBar();
-    ~LoadBar();
-    LoadBar(const LoadBar&) = delete;
-    LoadBar& operator=(const LoadBar&) = delete;
-
     void update(uint64_t done_bytes, uint64_t total_bytes);
-    void clear();  // the line
+    void clear() { line_.clear(); }
 
   private:
     using Clock = std::chrono::steady_clock;
-    bool shown_;
-    bool drawn_ = false;
+    ProgressLine line_;
     Clock::time_point start_ = Clock::now();
     Clock::time_point next_ = start_ + std::chrono::milliseconds(150);
 };

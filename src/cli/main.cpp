@@ -123,6 +123,8 @@ void fill_standard_descriptors() {
 int run_program(std::span<const std::string> args) {
     try {
         const auto done = dispatch(args);
+        if (const auto written = finish_put(); done && !written)
+            return report(written.error(), format_of(args));
         return done ? *done : report(done.error(), format_of(args));
     } catch (const std::bad_alloc&) {
         return report({ErrorKind::memory, "out of memory: lower --ctx or --cache-ram"},

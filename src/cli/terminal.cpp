@@ -37,7 +37,15 @@ bool may_decorate(int fd) {
     return wanted && term != nullptr && std::string_view(term) != "dumb" && is_terminal(fd);
 }
 
-Result<void> put(std::string_view text) {
+namespace {
+
+// The characters that stdout has of a text so far; a piece may end inside of one.
+TerminalText& shown_on_stdout() {
+    static TerminalText text;
+    return text;
+}
+
+Result<void> write_stdout(std::string_view text) {
     const int error = write_all(STDOUT_FILENO, text);
     if (error == EPIPE || error == EBADF) return tl::unexpected(reader_gone());
     if (error != 0)
@@ -45,42 +53,34 @@ Result<void> put(std::string_view text) {
     return {};
 }
 
-void note(std::string_view text) noexcept {
-    write_all(STDERR_FILENO, text);
-}
-
-std::string dim(std::string_view text) {
-    return may_decorate(STDERR_FILENO) ? fmt::format("\x1b[2m{}\x1b[0m", text) : std::string(text);
-}
-
-namespace {
-
-std::string escape_controls(std::string_view text, std::string_view kept) {
-    std::string shown;
-    for (size_t i = 0; i < text.size(); ++i) {
-        const auto byte = static_cast<unsigned char>(text[i]);
-        const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
-        const bool is_control = byte < 0x20 || byte == 0x7f;
-        if (is_control && kept.find(text[i]) == std::string_view::npos) {
-            shown += fmt::format("\\x{:02x}", byte);
-        } else if (byte == 0xc2 && next >= 0x80 && next < 0xa0) {
-            shown += fmt::format("\\xc2\\x{:02x}", next);
-            ++i;
-        } else {
-            shown += text[i];
-        }
-    }
-    return shown;
-}
-
 }  // namespace
 
-std::string printable(std::string_view text) {
-    return escape_controls(text, "");
+Result<void> put(std::string_view text) {
+    if (!is_terminal(STDOUT_FILENO)) return write_stdout(text);
+    std::string shown;
+    shown_on_stdout().push(text, shown);
+    return write_stdout(shown);
 }
 
-std::string printable_lines(std::string_view text) {
-    return escape_controls(text, "\n\t");
+Result<void> finish_put() {
+    std::string shown;
+    shown_on_stdout().finish(shown);
+    return write_stdout(shown);
+}
+
+void note(std::string_view text) noexcept {
+    write_all(STDERR_FILENO, is_terminal(STDERR_FILENO) ? printable_lines(text) : text);
+}
+
+void note_dim(std::string_view text) noexcept {
+    const bool dims = may_decorate(STDERR_FILENO);
+    if (dims) steer("\x1b[2m");
+    note(text);
+    if (dims) steer("\x1b[0m");
+}
+
+void steer(Control control) noexcept {
+    write_all(STDERR_FILENO, control.sequence());
 }
 
 std::string counted(uint64_t n, std::string_view thing) {

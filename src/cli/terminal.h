@@ -1,9 +1,12 @@
-// Terminal: what goes to whom, and how it may look there.
+// Terminal: what goes to whom, and how it may look there. All that the program writes to stdout and
+// stderr passes here.
 //
 // The answer goes to stdout, all else to stderr. Colour and progress are for a terminal whose user
 // has not set NO_COLOR and whose TERM is not dumb.
 // Errors  a reader that went away (EPIPE) is an error without a message: the program then stops
 //         quietly. Any other failure to write says so.
+// Invariant text cannot steer a terminal (terminal_text.h); to a pipe or a file it goes byte for
+//         byte. Only a Control, which is a constant of the source, is sent as it is.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +14,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "cli/terminal_text.h"
 
 namespace kvik::cli {
 
@@ -19,13 +23,20 @@ inline constexpr int kReaderGoneExit = 141;  // what a shell reports for a death
 bool is_terminal(int fd);
 bool may_decorate(int fd);
 
-Result<void> put(std::string_view text);    // stdout, unbuffered
-void note(std::string_view text) noexcept;  // stderr; failure is nobody's business
-std::string dim(std::string_view text);     // dimmed where stderr may be decorated
+Result<void> put(std::string_view text);        // stdout, unbuffered, in pieces of any size
+Result<void> finish_put();                      // after the last piece
+void note(std::string_view text) noexcept;      // stderr; failure is nobody's business
+void note_dim(std::string_view text) noexcept;  // dimmed where stderr may be decorated
 
-// Control characters (C0, DEL, and C1 as UTF-8) as \x1b and such: for text that a file brings.
-std::string printable(std::string_view text);
-std::string printable_lines(std::string_view text);  // line ends and tabs stay
+class Control {
+  public:
+    consteval Control(const char* sequence) : sequence_(sequence) {}
+    std::string_view sequence() const { return sequence_; }
+
+  private:
+    std::string_view sequence_;
+};
+void steer(Control control) noexcept;  // the terminal at stderr
 
 std::string counted(uint64_t n, std::string_view thing);  // "1 message", "2 messages"
 

@@ -5,12 +5,6 @@
 namespace kvik::cli {
 namespace {
 
-TEST(Terminal, text_from_outside_cannot_steer_it) {
-    EXPECT_EQ(printable("a\x1b[2J\n\x7f\xc2\x9bz\xc3\xa9"),
-              "a\\x1b[2J\\x0a\\x7f\\xc2\\x9bz\xc3\xa9");
-    EXPECT_EQ(printable_lines("a\tb\n\x1b[2J\r"), "a\tb\n\\x1b[2J\\x0d");
-}
-
 TEST(Terminal, a_line_is_cut_to_its_columns) {
     EXPECT_EQ(cut_to_columns("status", 6), "status");
     EXPECT_EQ(cut_to_columns("status", 5), "st...");

@@ -28,10 +28,11 @@ Result<TextSide> open_text_side(const std::string& path) {
 
 void tell_builtin(const std::string& name) {
     if (name.empty() || !is_terminal(STDERR_FILENO)) return;
-    note(dim(fmt::format("the model brings no chat template, maybe it was not made to chat: kvik's "
-                         "own, {}, is used",
-                         printable(name))) +
-         "\n");
+    note_dim(
+        fmt::format("the model brings no chat template, maybe it was not made to chat: kvik's "
+                    "own, {}, is used",
+                    printable(name)));
+    note("\n");
 }
 
 Result<std::vector<ChatMessage>> parse_messages(std::string_view json, std::string_view what) {

@@ -17,7 +17,7 @@
 namespace kvik::cli {
 namespace {
 
-constexpr std::string_view kPasteOn = "\x1b[?2004h", kPasteOff = "\x1b[?2004l";
+constexpr Control kPasteOn = "\x1b[?2004h", kPasteOff = "\x1b[?2004l";
 constexpr int kMostEntries = 1000;
 
 // libedit asks the locale of the thread for the width of characters and for their bytes.
@@ -112,20 +112,20 @@ bool LineEditor::Impl::heed_signals() {
         signals->let_act(signal);
         take_terminal();
     }
-    note("\r\x1b[J");  // what stands on the screen is not what the editor believes
+    steer("\r\x1b[J");  // what stands on the screen is not what the editor believes
     ::el_set(editor, EL_REFRESH);
     return true;
 }
 
 void LineEditor::Impl::leave_terminal() {
-    note(kPasteOff);
+    steer(kPasteOff);
     ::el_set(editor, EL_PREP_TERM, 0);
 }
 
 void LineEditor::Impl::take_terminal() {
     ::el_set(editor, EL_PREP_TERM, 0);  // what it believes and what is may differ by now
     ::el_set(editor, EL_PREP_TERM, 1);
-    note(kPasteOn);
+    steer(kPasteOn);
 }
 
 // ---- lines out ----
@@ -161,10 +161,10 @@ LineReader::Got LineEditor::read(const Asked& asked, std::string& text) {
     impl.signals = &signals;
     impl.begin(asked.prompt, to_wide(asked.prefill));
     if (!asked.prefill.empty()) ::el_wpush(impl.editor, kPrefillKey);
-    note(kPasteOn);
+    steer(kPasteOn);
     int n_characters = 0;
     const wchar_t* line = ::el_wgets(impl.editor, &n_characters);
-    note(kPasteOff);
+    steer(kPasteOff);
     impl.signals = nullptr;
     if (impl.interrupted) {
         text = impl.interrupted_text;

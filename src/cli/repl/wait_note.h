@@ -5,24 +5,20 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
+
+#include "cli/progress_line.h"
 
 namespace kvik::cli {
 
 class WaitNote {
   public:
-    WaitNote();
-    ~WaitNote() { clear(); }
-    WaitNote(const WaitNote&) = delete;
-    WaitNote& operator=(const WaitNote&) = delete;
-
     void tick();   // as often as one likes
     void clear();  // before anything else is written
 
   private:
     using Clock = std::chrono::steady_clock;
-    bool shown_;
-    bool drawn_ = false;
+    ProgressLine line_;
+    bool is_over_ = false;
     Clock::time_point start_ = Clock::now();
     Clock::time_point next_ = start_ + std::chrono::milliseconds(500);
 };
