@@ -11,8 +11,9 @@ namespace kvik::cli {
 Result<int> chat(const Call& call) {
     EngineOptions engine_options;
     ChatOptions options;
+    std::optional<std::string> model_system;
     Flags flags("chat", "A conversation. Each line is a message; /help lists the commands.");
-    add_model(flags, engine_options.model_path);
+    add_model(flags, engine_options.model_path, &model_system);
     flags.heading("Conversation");
     flags.add({.name = "--system",
                .value = "TEXT",
@@ -42,6 +43,7 @@ Result<int> chat(const Call& call) {
     KVIK_TRY(const auto shown, begin(flags, call));
     if (shown) return *shown;
 
+    if (!options.system) options.system = std::move(model_system);
     options.environment = call.environment;
     engine_options.now = local_now();
     engine_options.costs_folder = own_cache_folder(call.environment).value_or("");

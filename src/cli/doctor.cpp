@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cli/doctor_report.h"
+#include "cli/model_choice.h"
 #include "cli/options.h"
 #include "cli/suggest.h"
 #include "cli/terminal.h"
@@ -100,7 +101,9 @@ Result<int> doctor(const Call& call) {
     bool json = false;
     Flags flags("doctor", "What this machine has, how fast it is, and what kvik makes of it.");
     flags.argument({.name = "MODEL",
-                    .help = "whose steps are timed too: a GGUF file or a Hugging Face directory",
+                    .help =
+                        "whose steps are timed too: a GGUF file, a Hugging Face directory, or a "
+                        "name that kvik list has",
                     .set = into(engine.model_path),
                     .presence = Presence::optional});
     flags.add({.name = "--json", .help = "one JSON object", .set = turn_on(json)});
@@ -115,6 +118,10 @@ Result<int> doctor(const Call& call) {
     if (parsed == Parsed::help) {
         KVIK_TRY_VOID(flags.show_help());
         return 0;
+    }
+    if (!engine.model_path.empty()) {
+        KVIK_TRY(const ChosenModel chosen, choose_model(engine.model_path, call.environment));
+        engine.model_path = chosen.path;
     }
     KVIK_TRY(diagnosis.choices, make_choices(engine));
     read_variables(call, diagnosis.files);

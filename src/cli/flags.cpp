@@ -90,6 +90,9 @@ void Flags::add(Flag flag) {
 void Flags::argument(Positional positional) {
     positionals_.push_back(std::move(positional));
 }
+void Flags::set_model(ModelTarget target) {
+    model_ = target;
+}
 void Flags::epilogue(std::string text) {
     epilogue_ = std::move(text);
 }
@@ -183,6 +186,9 @@ Result<void> Flags::take_settings(const Settings& settings, const Given& given) 
         }
         if (found == nullptr) continue;
         auto set = set_from_entry(flag, *found);
+        if (!set && found->line == 0)
+            return at(fmt::format("{}: {}", settings.defaults_of, found->key),
+                      std::move(set).error());
         if (!set)
             return at(fmt::format("{}:{}: {}", settings.file, found->line, found->key),
                       std::move(set).error());

@@ -48,6 +48,13 @@ struct Positional {
     Presence presence = Presence::required;
 };
 
+// The verb's MODEL: a path, or a name that becomes one (model_choice.h). A verb that answers gives
+// `system` too, for the system message that such a model comes with.
+struct ModelTarget {
+    std::string* path = nullptr;
+    std::optional<std::string>* system = nullptr;
+};
+
 // Called once arguments and variables have been taken; null: there is no file.
 using ReadSettings = std::function<Result<Settings>()>;
 
@@ -59,6 +66,8 @@ class Flags {
     void add(Flag flag);
     void argument(Positional positional);
     void epilogue(std::string text);  // last lines of the help
+    void set_model(ModelTarget target);
+    const ModelTarget& model() const { return model_; }
 
     Result<Parsed> parse(std::span<const std::string> args, const Environment& environment,
                          const ReadSettings& read_settings = nullptr) const;
@@ -81,6 +90,7 @@ class Flags {
     Result<void> take_settings(const Settings& settings, const Given& given) const;
 
     std::string verb_, summary_, epilogue_;
+    ModelTarget model_;
     std::string heading_ = "Flags";
     std::vector<Entry> entries_;
     std::vector<Positional> positionals_;

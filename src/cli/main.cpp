@@ -26,6 +26,7 @@ struct Verb {
 constexpr Verb kVerbs[] = {
     {"run", "one answer", run},
     {"chat", "a conversation", chat},
+    {"list", "models that are already here: Ollama's, LM Studio's, Hugging Face's", list},
     {"show", "what a model file holds, and the memory it needs", show},
     {"tokenize", "text to token ids and back", tokenize},
     {"template", "messages as the model's chat template writes them", render_template},
@@ -73,7 +74,7 @@ Result<int> dispatch(std::span<const std::string> args) {
         note(overview());
         return static_cast<int>(ErrorKind::usage);
     }
-    const std::string& word = args.front();
+    const std::string word = args.front() == "ls" ? "list" : args.front();
     if (word == "--version") {
         KVIK_TRY_VOID(end_after(args, 1));
         KVIK_TRY_VOID(put("kvik " KVIK_VERSION "\n"));

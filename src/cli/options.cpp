@@ -4,9 +4,11 @@
 
 namespace kvik::cli {
 
-void add_model(Flags& flags, std::string& path) {
-    flags.argument(
-        {.name = "MODEL", .help = "a GGUF file or a Hugging Face directory", .set = into(path)});
+void add_model(Flags& flags, std::string& path, std::optional<std::string>* system) {
+    flags.argument({.name = "MODEL",
+                    .help = "a GGUF file, a Hugging Face directory, or a name that kvik list has",
+                    .set = into(path)});
+    flags.set_model({.path = &path, .system = system});
 }
 
 void add_engine_flags(Flags& flags, EngineOptions& engine) {

@@ -15,7 +15,8 @@ struct AnswerOptions {
     std::vector<std::string> stop;
 };
 
-void add_model(Flags& flags, std::string& path);
+// MODEL, and where its own system message goes if the verb has a use for one.
+void add_model(Flags& flags, std::string& path, std::optional<std::string>* system = nullptr);
 void add_engine_flags(Flags& flags, EngineOptions& engine);
 void add_cache_switch(Flags& flags, EngineOptions& engine);
 void add_answer_flags(Flags& flags, AnswerOptions& answer);

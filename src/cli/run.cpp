@@ -23,14 +23,14 @@ struct RunOptions {
     SamplingParams sampling;
     AnswerOptions answer;
     SeveralOptions several;
-    std::optional<std::string> prompt, system;
+    std::optional<std::string> prompt, system, model_system;
     std::optional<std::vector<TokenId>> ids;
     bool raw = false, json = false, logits_hash = false, kv_report = false;
 };
 
 Flags run_flags(RunOptions& options) {
     Flags flags("run", "One answer. stdin is a prompt too, after PROMPT if both are given.");
-    add_model(flags, options.engine.model_path);
+    add_model(flags, options.engine.model_path, &options.model_system);
     flags.argument({.name = "PROMPT",
                     .help = "what to ask",
                     .set = into(options.prompt),
@@ -175,6 +175,7 @@ Result<int> run(const Call& call) {
     KVIK_TRY(const auto shown, begin(flags, call));
     if (shown) return *shown;
     KVIK_TRY_VOID(check_together(options));
+    if (!options.system && !options.ids && !options.raw) options.system = options.model_system;
 
     Interrupts interrupts;
     std::vector<TokenId> prompt;

@@ -38,6 +38,7 @@ struct VerbKeys {
 struct Settings {
     std::string file;  // empty: there is none
     std::vector<TomlEntry> entries;
+    std::string defaults_of;  // what the entries of line 0 come from: a model (model_choice.h)
 };
 
 // Which file is read: the named one, else the user's own if there is one.

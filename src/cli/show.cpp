@@ -13,13 +13,6 @@
 namespace kvik::cli {
 namespace {
 
-std::string human_bytes(uint64_t bytes) {
-    const auto value = static_cast<double>(bytes);
-    if (bytes < 1u << 20) return fmt::format("{:.1f} KiB", value / (1 << 10));
-    if (bytes < 1u << 30) return fmt::format("{:.1f} MiB", value / (1 << 20));
-    return fmt::format("{:.2f} GiB", value / (1 << 30));
-}
-
 constexpr size_t kTemplateLines = 4;  // shown without --template
 
 // The first lines of a template, each as it can be shown.
@@ -127,9 +120,7 @@ Result<void> check_together(const ShowOptions& options) {
 Result<int> show(const Call& call) {
     ShowOptions options;
     Flags flags("show", "What a model holds, and the memory it needs. Weights are not read.");
-    flags.argument({.name = "FILE",
-                    .help = "a GGUF file or a Hugging Face directory",
-                    .set = into(options.path)});
+    add_model(flags, options.path);
     flags.add({.name = "--check",
                .help = "read and decode every weight: would it load, is any number broken?",
                .set = turn_on(options.check)});

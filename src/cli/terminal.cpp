@@ -87,6 +87,13 @@ std::string counted(uint64_t n, std::string_view thing) {
     return fmt::format("{} {}{}", n, thing, n == 1 ? "" : "s");
 }
 
+std::string human_bytes(uint64_t bytes) {
+    const auto value = static_cast<double>(bytes);
+    if (bytes < 1u << 20) return fmt::format("{:.1f} KiB", value / (1 << 10));
+    if (bytes < 1u << 30) return fmt::format("{:.1f} MiB", value / (1 << 20));
+    return fmt::format("{:.2f} GiB", value / (1 << 30));
+}
+
 uint32_t columns_of(int fd) {
     winsize size{};
     return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;

@@ -39,6 +39,7 @@ class Control {
 void steer(Control control) noexcept;  // the terminal at stderr
 
 std::string counted(uint64_t n, std::string_view thing);  // "1 message", "2 messages"
+std::string human_bytes(uint64_t bytes);                  // "1.5 KiB", "93.8 MiB", "4.25 GiB"
 
 uint32_t columns_of(int fd);  // of a terminal; 80 where it does not say
 // As much of one line as fits, "..." at its end if that is not all. Wide characters count twice.

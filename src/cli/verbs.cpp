@@ -1,5 +1,10 @@
 #include "cli/verbs.h"
 
+#include <algorithm>
+
+#include "cli/model_choice.h"
+#include "cli/terminal.h"
+
 namespace kvik::cli {
 
 void add_config_flags(Flags& flags, ConfigChoice& choice) {
@@ -10,6 +15,22 @@ void add_config_flags(Flags& flags, ConfigChoice& choice) {
                .set = into(choice.file),
                .settable = Settable::anywhere});
     flags.add({.name = "--no-config", .help = "no file at all", .set = turn_on(choice.none)});
+}
+
+// A name that stands for a model becomes its path, and what such a model comes with a default.
+static Result<void> place_model(const ModelTarget& target, const Call& call, Settings& settings) {
+    if (target.path == nullptr || target.path->empty()) return {};
+    KVIK_TRY(ChosenModel chosen, choose_model(*target.path, call.environment));
+    *target.path = chosen.path;
+    if (target.system != nullptr) {
+        add_defaults(chosen, settings);
+        if (!chosen.system.empty()) *target.system = chosen.system;
+    } else {
+        chosen.notes.resize(std::min(chosen.notes.size(), chosen.n_path_notes));
+    }
+    if (std::find(call.args.begin(), call.args.end(), "--json") != call.args.end()) return {};
+    for (const std::string& line : chosen.notes) note(dim("kvik: " + printable(line)) + "\n");
+    return {};
 }
 
 Result<std::optional<int>> begin(const Flags& flags, const Call& call) {
@@ -23,6 +44,7 @@ Result<std::optional<int>> begin(const Flags& flags, const Call& call) {
     const auto read = [&]() -> Result<Settings> {
         KVIK_TRY(Settings settings, read_settings(choice, call.environment));
         if (!settings.entries.empty()) KVIK_TRY_VOID(check_settings(settings, call.known_keys()));
+        KVIK_TRY_VOID(place_model(flags.model(), call, settings));
         return settings;
     };
     KVIK_TRY(const Parsed parsed, all.parse(call.args, call.environment, read));

@@ -33,6 +33,7 @@ Result<int> bench(const Call& call);
 Result<int> doctor(const Call& call);
 Result<int> fsck(const Call& call);
 Result<int> lab(const Call& call);
+Result<int> list(const Call& call);
 
 void add_config_flags(Flags& flags, ConfigChoice& choice);
 
