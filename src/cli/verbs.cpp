@@ -29,7 +29,7 @@ static Result<void> place_model(const ModelTarget& target, const Call& call, Set
         chosen.notes.resize(std::min(chosen.notes.size(), chosen.n_path_notes));
     }
     if (std::find(call.args.begin(), call.args.end(), "--json") != call.args.end()) return {};
-    for (const std::string& line : chosen.notes) note(dim("kvik: " + printable(line)) + "\n");
+    for (const std::string& line : chosen.notes) note_dim("kvik: " + printable(line) + "\n");
     return {};
 }
 
