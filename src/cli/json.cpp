@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -46,6 +47,52 @@ Result<Json> parse_json(std::string_view text, std::string_view what) {
     } catch (const Json::out_of_range&) {
         return fail(ErrorKind::usage, fmt::format("{} has a number that fits no double", what));
     }
+}
+
+// The place behind a string, an array, an object or a plain value that begins at `at`.
+static size_t end_of_value(std::string_view text, size_t at) {
+    uint32_t depth = 0;
+    bool quoted = false;
+    for (; at < text.size(); ++at) {
+        const char c = text[at];
+        if (quoted) {
+            if (c == '\\') ++at;
+            quoted = c != '"';
+        } else if (c == '"') {
+            quoted = true;
+        } else if (c == '[' || c == '{') {
+            ++depth;
+        } else if ((c == ',' || c == ':' || c == ']' || c == '}') && depth == 0) {
+            return at;
+        } else if (c == ']' || c == '}') {
+            --depth;
+        }
+    }
+    return at;
+}
+
+std::vector<JsonPart> parts_of(std::string_view text) {
+    constexpr std::string_view kBlanks = " \t\r\n";
+    std::vector<JsonPart> parts;
+    size_t at = text.find_first_of("[{");
+    const bool named = at < text.size() && text[at] == '{';
+    for (++at; at < text.size(); ++at) {
+        at = std::min(text.find_first_not_of(kBlanks, at), text.size());
+        if (at == text.size() || text[at] == ']' || text[at] == '}') break;
+        JsonPart part;
+        if (named) {
+            const size_t colon = end_of_value(text, at);
+            part.name = Json::parse(text.substr(at, colon - at)).get<std::string>();
+            at = std::min(text.find_first_not_of(kBlanks, colon + 1), text.size());
+        }
+        const size_t end = end_of_value(text, at);
+        part.text = text.substr(at, end - at);
+        part.text = part.text.substr(0, part.text.find_last_not_of(kBlanks) + 1);
+        parts.push_back(std::move(part));
+        at = end;
+        if (at < text.size() && text[at] != ',') break;
+    }
+    return parts;
 }
 
 }  // namespace kvik::cli

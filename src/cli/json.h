@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -17,5 +18,13 @@ using Json = nlohmann::ordered_json;
 std::string to_line(const Json& value);
 // `what` is named in the error, with the byte where it breaks or nests too deep.
 Result<Json> parse_json(std::string_view text, std::string_view what);
+
+// The members of an object, or elements of an array, as they are written: a Json holds no whole
+// number past 64 bits. `text` is what parse_json has taken. Elements have no name.
+struct JsonPart {
+    std::string name;
+    std::string_view text;
+};
+std::vector<JsonPart> parts_of(std::string_view text);
 
 }  // namespace kvik::cli

@@ -35,6 +35,34 @@ void tell_builtin(const std::string& name) {
     note("\n");
 }
 
+// `text` is an object. Values other than the role and a content that is text stay as written.
+static Result<ChatMessage> parse_message(std::string_view text, const std::string& place) {
+    ChatMessage message;
+    bool has_role = false, has_content = false;
+    for (JsonPart& part : parts_of(text)) {
+        const bool is_role = part.name == "role", is_content = part.name == "content";
+        const bool is_text = part.text.starts_with('"');
+        const bool is_nothing = is_content && part.text == "null";
+        const bool is_parts = is_content && part.text.find_first_of("[{") == 0;
+        if ((is_role || is_content) && !is_text && !is_nothing && !is_parts)
+            return fail(ErrorKind::usage, fmt::format("{}.{} is not a string", place, part.name));
+        if (is_role)
+            message.role = Json::parse(part.text).get<std::string>();
+        else if (is_content && is_text)
+            message.content = Json::parse(part.text).get<std::string>();
+        else
+            message.fields.push_back({std::move(part.name), std::string(part.text)});
+        has_role = has_role || is_role;
+        has_content = has_content || is_content;
+    }
+    if (!has_role) return fail(ErrorKind::usage, fmt::format("{} has no role", place));
+    // A model that calls tools, or thinks, may say nothing.
+    if (!has_content && message.role != "assistant")
+        return fail(ErrorKind::usage, fmt::format("{} has no content", place));
+    if (!has_content) message.fields.push_back({"content", "null"});
+    return message;
+}
+
 Result<std::vector<ChatMessage>> parse_messages(std::string_view json, std::string_view what) {
     KVIK_TRY(const Json list, parse_json(json, what));
     if (!list.is_array() || list.empty())
@@ -43,25 +71,10 @@ Result<std::vector<ChatMessage>> parse_messages(std::string_view json, std::stri
                                 "[{{\"role\": \"user\", \"content\": \"Hello\"}}]",
                                 what));
     std::vector<ChatMessage> messages;
-    for (const Json& item : list) {
+    for (const JsonPart& item : parts_of(json)) {
         const std::string place = fmt::format("{}: [{}]", what, messages.size());
-        if (!item.is_object()) return fail(ErrorKind::usage, place + " is not an object");
-        ChatMessage message;
-        for (const auto& [key, value] : item.items()) {
-            const bool is_text = value.is_string();
-            const bool is_parts = key == "content" && (value.is_null() || value.is_array());
-            if ((key == "role" || key == "content") && !is_text && !is_parts)
-                return fail(ErrorKind::usage, fmt::format("{}.{} is not a string", place, key));
-            if (key == "role")
-                message.role = value;
-            else if (key == "content" && is_text)
-                message.content = value;
-            else
-                message.fields.push_back({key, to_line(value)});
-        }
-        for (const char* key : {"role", "content"})
-            if (!item.contains(key))
-                return fail(ErrorKind::usage, fmt::format("{} has no {}", place, key));
+        if (!item.text.starts_with('{')) return fail(ErrorKind::usage, place + " is not an object");
+        KVIK_TRY(ChatMessage message, parse_message(item.text, place));
         messages.push_back(std::move(message));
     }
     return messages;
@@ -74,11 +87,11 @@ Result<TemplateRequest> parse_template_request(std::string_view json, std::strin
         KVIK_TRY(request.messages, parse_messages(json, what));
         return request;
     }
-    for (const auto& [key, field] : value.items()) {
-        if (key == "messages") {
-            KVIK_TRY(request.messages, parse_messages(to_line(field), what));
+    for (JsonPart& field : parts_of(json)) {
+        if (field.name == "messages") {
+            KVIK_TRY(request.messages, parse_messages(field.text, what));
         } else {
-            request.variables.push_back({key, to_line(field)});
+            request.variables.push_back({std::move(field.name), std::string(field.text)});
         }
     }
     return request;

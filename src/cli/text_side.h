@@ -27,7 +27,8 @@ Result<TextSide> open_text_side(const std::string& path);
 void tell_builtin(const std::string& name);
 
 // [{"role": "user", "content": "..."}, ...]; `what` names it in errors, with the place. Other keys
-// are for the template, and so is a content that is null or a list.
+// are for the template, as they are written, and so is a content that is null, a list or an object.
+// An assistant's message may have no content.
 Result<std::vector<ChatMessage>> parse_messages(std::string_view json, std::string_view what);
 
 struct TemplateRequest {

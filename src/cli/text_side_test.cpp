@@ -39,9 +39,36 @@ TEST(Messages, what_else_a_message_has_is_for_the_template) {
     EXPECT_EQ(message.content, "");
     ASSERT_EQ(message.fields.size(), 2u);
     EXPECT_EQ(message.fields[0].name, "content");
-    EXPECT_EQ(message.fields[0].json, "null\n");
+    EXPECT_EQ(message.fields[0].json, "null");
     EXPECT_EQ(message.fields[1].name, "tool_calls");
-    EXPECT_EQ(message.fields[1].json, "[{\"a\":1}]\n");
+    EXPECT_EQ(message.fields[1].json, "[{\"a\": 1}]");
+}
+
+TEST(Messages, values_stay_as_they_are_written) {
+    for (const char* value :
+         {"18446744073709551616", "-9223372036854775809", "1e22", "1.50", "-0.0", "[1 , 2]",
+          "{\"a\" : \"],}\\\"\", \"b\": [{}]}", "true", "\"\\u00e9, :[\""}) {
+        const auto messages =
+            parse_messages("[{\"role\": \"user\", \"x\\u0079\" : " + std::string(value) +
+                               " , \"content\": \"a\"} ]",
+                           "m");
+        ASSERT_TRUE(messages) << messages.error().message;
+        ASSERT_EQ(messages->front().fields.size(), 1u) << value;
+        EXPECT_EQ(messages->front().fields[0].name, "xy");
+        EXPECT_EQ(messages->front().fields[0].json, value);
+        EXPECT_EQ(messages->front().content, "a");
+    }
+}
+
+TEST(Messages, an_assistant_may_say_nothing) {
+    const auto messages =
+        parse_messages(R"([{"role": "assistant", "tool_calls": []}, {"role": "assistant"}])", "m");
+    ASSERT_TRUE(messages) << messages.error().message;
+    for (const ChatMessage& message : *messages) {
+        EXPECT_EQ(message.fields.back().name, "content");
+        EXPECT_EQ(message.fields.back().json, "null");
+    }
+    EXPECT_FALSE(parse_messages(R"([{"role": "tool"}])", "m"));
 }
 
 TEST(TemplateRequest, is_a_list_of_messages_or_an_object_with_variables_beside_it) {
@@ -55,7 +82,7 @@ TEST(TemplateRequest, is_a_list_of_messages_or_an_object_with_variables_beside_i
     EXPECT_EQ(object->messages[0].content, "b");
     ASSERT_EQ(object->variables.size(), 1u);
     EXPECT_EQ(object->variables[0].name, "tools");
-    EXPECT_EQ(object->variables[0].json, "[{\"a\":1}]\n");
+    EXPECT_EQ(object->variables[0].json, "[{\"a\": 1}]");
     EXPECT_FALSE(parse_template_request(R"({"role": "user"})", "m"));
     EXPECT_FALSE(parse_template_request(R"({"messages": 5})", "m"));
 }

@@ -42,6 +42,20 @@ bool is_word(std::string_view role) {
     });
 }
 
+// What a model thought has three names, by which clients give it and templates ask for it.
+jinja::Dict* with_reasoning(Heap& heap, jinja::Dict& message) {
+    const Value* thought = nullptr;
+    for (const char* name : {"reasoning_content", "thinking", "reasoning"})
+        if (!thought) thought = message.find(name);
+    if (!thought) return &message;
+    jinja::Dict* dict = heap.dict();
+    set(*dict, "thinking", *thought);
+    for (const jinja::Dict::Entry& entry : message.entries())
+        dict->set(jinja::key_of(entry.key.str()->view()), entry.key, entry.value);
+    set(*dict, "reasoning_content", *thought);
+    return dict;
+}
+
 Result<Value> value_of(Heap& heap, const ChatMessage& message) {
     jinja::Dict* dict = heap.dict();
     set(*dict, "role",
@@ -50,9 +64,13 @@ Result<Value> value_of(Heap& heap, const ChatMessage& message) {
     set(*dict, "content", jinja::make_str(untrusted(message.content)));
     for (const TemplateField& field : message.fields) {
         KVIK_TRY(Value value, value_of(heap, field));
-        set(*dict, field.name, std::move(value));
+        // A template would write "None"; it is made for a field that is not there.
+        if (value.is<jinja::None>())
+            dict->erase(jinja::key_of(field.name));
+        else
+            set(*dict, field.name, std::move(value));
     }
-    return Value(dict);
+    return Value(with_reasoning(heap, *dict));
 }
 
 Result<jinja::RenderInputs> inputs_on(Heap& heap, const TemplateInputs& inputs) {

@@ -30,7 +30,9 @@ struct ChatMessage {
     std::string role;
     std::string content;
     // What else the message has: tool_calls, reasoning_content, name, ... A field of the name
-    // "content" takes the place of `content` (null, or a list of parts).
+    // "content" takes the place of `content` (null, or a list of parts). As transformers 5.24 has
+    // it, a field that is null counts as not there, and one of reasoning_content, thinking and
+    // reasoning is seen as reasoning_content and as thinking.
     std::vector<TemplateField> fields = {};
 };
 

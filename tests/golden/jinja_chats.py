@@ -98,9 +98,9 @@ def digest(text):
 
 def main():
     if sys.argv[1:2] == ["--show"]:
-        print(jinja_oracle.render(source(sys.argv[2]), list(cases())[int(sys.argv[3])]))
+        print(jinja_oracle.render_chat(source(sys.argv[2]), list(cases())[int(sys.argv[3])]))
         return
-    texts = {name: [jinja_oracle.render(source(name), given)[0] for given in cases()] for name in TEMPLATES}
+    texts = {name: [jinja_oracle.render_chat(source(name), given)[0] for given in cases()] for name in TEMPLATES}
     rows = [f'"{name}": {json.dumps([digest(text) for text in texts[name]])}' for name in TEMPLATES]
     conversations = ",\n".join(json.dumps(given) for given in cases() if given["add_generation_prompt"])
     (HERE / "jinja_chats.json").write_text(

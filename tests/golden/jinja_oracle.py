@@ -43,6 +43,18 @@ def environment(sandbox=jinja2.sandbox.ImmutableSandboxedEnvironment):
     return made
 
 
+def as_transformers_hands_on(message):
+    """A field that is none is left out, and what was thought is there under two names."""
+    message = {key: value for key, value in message.items() if value is not None}
+    thought = next((message[key] for key in ("reasoning_content", "thinking", "reasoning") if key in message), None)
+    return message if thought is None else {"thinking": thought, **message, "reasoning_content": thought}
+
+
+def render_chat(template, given):
+    """As render, but `messages` are what a client gives."""
+    return render(template, {**given, "messages": [as_transformers_hands_on(m) for m in given["messages"]]})
+
+
 def render(template, given):
     """The text and None, or None and the error."""
     try:

@@ -6,7 +6,7 @@
     KVIK_JINJA_CASES=/tmp/more.json build/release/test_text --gtest_filter='JinjaCases.*'
 
 Differences that stand, which the generators avoid or `apart` leaves out:
-- integers are of 64 bits: a larger one is an error, and so is a power that is a complex number;
+- a power that is a complex number is an error, and so is an integer of more than 65536 bits;
 - generators, views and ranges are lists, and print as such; functions and loops print without an address;
 - nothing is marked as safe for HTML: after `safe`, + does not escape the other side;
 - a list in a conversation may be changed (append, pop, ...), as in jinja2's plain sandbox;
@@ -19,7 +19,6 @@ Differences that stand, which the generators avoid or `apart` leaves out:
 """
 import json
 import pathlib
-import re
 import sys
 
 import jinja_expressions
@@ -31,7 +30,7 @@ ADDRESSES = ("<built-in", "<bound method", "<generator", " object at 0x", "<Loop
 
 def apart(text, error):
     if text is not None:
-        return any(mark in text for mark in ADDRESSES) or re.search(r"\d{19}", text)
+        return any(mark in text for mark in ADDRESSES)
     return "'caller'" in error or "special caller" in error
 
 

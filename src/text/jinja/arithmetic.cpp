@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <optional>
 
 #include "text/jinja/format.h"
 #include "text/jinja/sequence.h"
@@ -15,62 +16,96 @@ const char* spelling(Operator op) {
     return kNames[static_cast<size_t>(op)];
 }
 
-tl::unexpected<Error> too_large(Operator op) {
-    return type_error(fmt::format("the result of {} does not fit 64 bits", spelling(op)));
+// Past this nothing of use is computed, and no digits are written (print.h).
+constexpr size_t kMostBits = 1 << 16;
+
+// What an operation on so many limbs costs, as nodes.
+Result<void> charge(Heap& heap, Operator op, const BigInt& a, const BigInt& b, size_t n_bits) {
+    if (n_bits > kMostBits) {
+        return type_error(
+            fmt::format("the result of {} has more than {} bits", spelling(op), kMostBits));
+    }
+    const size_t n = a.n_limbs() + b.n_limbs();
+    const bool linear = op == Operator::add || op == Operator::subtract;
+    return heap.budget().steps(1 + (linear ? n : a.n_limbs() * b.n_limbs()) / 64);
 }
 
-Result<Value> int_power(int64_t base, int64_t exponent) {
-    if (exponent < 0) {
-        if (base == 0) return type_error("division by zero");
-        return Value(std::pow(static_cast<double>(base), static_cast<double>(exponent)));
+Result<Value> whole_power(Heap& heap, const BigInt& base, const BigInt& exponent) {
+    if (exponent.is_negative()) {
+        if (base.is_zero()) return type_error("division by zero");
+        const auto x = base.real();
+        const auto y = exponent.real();
+        if (!x || !y) return type_error("a number is too large for a float");
+        return Value(std::pow(*x, *y));
     }
-    int64_t result = 1;
-    for (int64_t square = base; exponent > 0; exponent >>= 1) {
-        if ((exponent & 1) && __builtin_mul_overflow(result, square, &result)) {
-            return too_large(Operator::power);
+    const auto times = exponent.small();
+    const bool stays = base.n_bits() <= 1 && (base.is_zero() || times);  // 0, 1 and -1
+    if (!times && !stays)
+        return charge(heap, Operator::power, base, base, SIZE_MAX).map([] { return Value(); });
+    BigInt result(1);
+    BigInt square = base;
+    for (int64_t left = times.value_or(1); left > 0; left >>= 1) {
+        if (left & 1) {
+            KVIK_TRY_VOID(
+                charge(heap, Operator::power, result, square, result.n_bits() + square.n_bits()));
+            result = result * square;
         }
-        if (exponent > 1 && __builtin_mul_overflow(square, square, &square)) {
-            return too_large(Operator::power);
+        if (left > 1) {
+            KVIK_TRY_VOID(charge(heap, Operator::power, square, square, 2 * square.n_bits()));
+            square = square * square;
         }
     }
-    return Value(result);
+    return big_or_small(std::move(result));
 }
 
-// Rounds down, so that the remainder has the divisor's sign.
-Result<Value> int_floor(Operator op, int64_t a, int64_t b) {
-    if (b == 0) return type_error("division by zero");
-    if (b == -1) {  // the one quotient that overflows
-        if (op == Operator::modulo) return Value(int64_t{0});
-        int64_t negative = 0;
-        if (__builtin_sub_overflow(int64_t{0}, a, &negative)) return too_large(op);
-        return Value(negative);
+Result<Value> whole_apply(Heap& heap, Operator op, const BigInt& a, const BigInt& b) {
+    if (op == Operator::power) return whole_power(heap, a, b);
+    const bool product = op == Operator::multiply;
+    KVIK_TRY_VOID(charge(heap, op, a, b, product ? a.n_bits() + b.n_bits() : 0));
+    switch (op) {
+        case Operator::add:
+            return big_or_small(a + b);
+        case Operator::subtract:
+            return big_or_small(a - b);
+        case Operator::multiply:
+            return big_or_small(a * b);
+        default:
+            break;
     }
-    const bool down = a % b != 0 && (a % b < 0) != (b < 0);
-    return Value(op == Operator::modulo ? a % b + (down ? b : 0) : a / b - (down ? 1 : 0));
+    if (b.is_zero()) return type_error("division by zero");
+    if (op == Operator::divide) {
+        const auto ratio = BigInt::ratio(a, b);
+        if (!ratio) return type_error("the result of / is too large for a float");
+        return Value(*ratio);
+    }
+    BigInt::Division both = BigInt::divide(a, b);
+    return big_or_small(std::move(op == Operator::modulo ? both.remainder : both.quotient));
 }
 
-Result<Value> int_apply(Operator op, int64_t a, int64_t b) {
+// Nothing where the result does not fit 64 bits, or is one of the other operators'.
+std::optional<int64_t> small_apply(Operator op, int64_t a, int64_t b) {
     int64_t result = 0;
     switch (op) {
         case Operator::add:
-            if (__builtin_add_overflow(a, b, &result)) return too_large(op);
-            return Value(result);
+            if (!__builtin_add_overflow(a, b, &result)) return result;
+            break;
         case Operator::subtract:
-            if (__builtin_sub_overflow(a, b, &result)) return too_large(op);
-            return Value(result);
+            if (!__builtin_sub_overflow(a, b, &result)) return result;
+            break;
         case Operator::multiply:
-            if (__builtin_mul_overflow(a, b, &result)) return too_large(op);
-            return Value(result);
-        case Operator::power:
-            return int_power(a, b);
-        case Operator::divide:
-            if (b == 0) return type_error("division by zero");
-            return Value(static_cast<double>(a) / static_cast<double>(b));
+            if (!__builtin_mul_overflow(a, b, &result)) return result;
+            break;
         case Operator::floor_divide:
         case Operator::modulo:
-            return int_floor(op, a, b);
+            if (b > 0) {  // rounds down, so that the remainder has the divisor's sign
+                const bool down = a % b < 0;
+                return op == Operator::modulo ? a % b + (down ? b : 0) : a / b - (down ? 1 : 0);
+            }
+            break;
+        default:
+            break;
     }
-    return Value();
+    return std::nullopt;
 }
 
 Result<Value> float_floor(Operator op, double a, double b) {
@@ -146,8 +181,17 @@ Result<Value> repeated(Heap& heap, const Value& sequence, int64_t times) {
 }  // namespace
 
 Result<Value> apply(Heap& heap, Operator op, const Value& a, const Value& b) {
-    if (const auto i = a.integer(), j = b.integer(); i && j) return int_apply(op, *i, *j);
-    if (const auto x = a.number(), y = b.number(); x && y) return float_apply(op, *x, *y);
+    if (const auto i = a.integer(), j = b.integer(); i && j) {
+        if (const auto small = small_apply(op, *i, *j)) return Value(*small);
+    }
+    if (a.is_whole() && b.is_whole()) return whole_apply(heap, op, *a.whole(), *b.whole());
+    if (const auto x = a.number(), y = b.number(); x && y) {
+        for (const Value* v : {&a, &b}) {
+            if (v->is<BigPtr>() && std::isinf(*v->number()))
+                return type_error("a number is too large for a float");
+        }
+        return float_apply(op, *x, *y);
+    }
     if (op == Operator::modulo && a.str()) return percent_format(heap, *a.str(), b);
     for (const Value* v : {&a, &b}) {
         if (const auto* undefined = v->get_if<Undefined>()) return undefined_error(*undefined);
@@ -168,7 +212,7 @@ Result<Value> apply(Heap& heap, Operator op, const Value& a, const Value& b) {
 }
 
 Result<Value> negated(const Value& value) {
-    if (const auto i = value.integer()) return int_apply(Operator::subtract, 0, *i);
+    if (const auto whole = value.whole()) return big_or_small(whole->negated());
     if (const auto* d = value.get_if<double>()) return Value(-*d);
     if (const auto* undefined = value.get_if<Undefined>()) return undefined_error(*undefined);
     return type_error(fmt::format("{} has no negative", value.type_name()));

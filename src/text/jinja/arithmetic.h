@@ -1,6 +1,7 @@
 // Operators on values: Python's + - * / // % **, for numbers, strings and lists.
 //
-// Errors    an integer that leaves 64 bits (Python's do not); a division by zero; unlike types.
+// Errors    an integer of more than 65536 bits (Python's has no limit); a division by zero; unlike
+//           types.
 #pragma once
 
 #include <cstdint>

@@ -62,6 +62,8 @@ Result<std::vector<const Value*>> bind(const Builtin& builtin, const CallArgs& g
 Result<int64_t> Args::integer(size_t i, int64_t otherwise) const {
     if (!has(i)) return otherwise;
     if (const auto n = slots[i]->integer()) return *n;
+    if (slots[i]->is<BigPtr>())
+        return type_error(fmt::format("argument {} does not fit 64 bits", i + 1));
     return type_error(fmt::format("argument {} is {}, not an int", i + 1, slots[i]->type_name()));
 }
 

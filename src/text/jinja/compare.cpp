@@ -3,11 +3,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "text/jinja/unicode.h"
 
 namespace kvik::jinja {
 namespace {
+
+// A whole number and a float by their exact values.
+std::partial_ordering order_with_float(const BigInt& whole, double real) {
+    if (std::isnan(real)) return std::partial_ordering::unordered;
+    if (std::isinf(real)) return 0 <=> real;
+    const BigInt truncated = BigInt::truncated(real);
+    if (whole != truncated) return whole <=> truncated;
+    return 0 <=> real - std::trunc(real);
+}
+
+// Both are numbers.
+std::partial_ordering order_numbers(const Value& a, const Value& b) {
+    if (const auto i = a.integer(), j = b.integer(); i && j) return *i <=> *j;
+    if (a.is_whole() && b.is_whole()) return *a.whole() <=> *b.whole();
+    if (a.is_whole()) return order_with_float(*a.whole(), *b.number());
+    if (b.is_whole()) return 0 <=> order_with_float(*b.whole(), *a.number());
+    return *a.number() <=> *b.number();
+}
 
 class Comparison {
   public:
@@ -76,8 +95,7 @@ Result<bool> Comparison::equal(const Value& a, const Value& b) {
         KVIK_TRY_VOID(heap_.budget().bytes(std::min(s->view().size(), t->view().size())));
         return s->view() == t->view();
     }
-    if (const auto i = a.integer(), j = b.integer(); i && j) return *i == *j;
-    if (const auto x = a.number(), y = b.number(); x && y) return *x == *y;
+    if (a.number() && b.number()) return order_numbers(a, b) == 0;
     if (const List* l = a.list(), *m = b.list(); l && m) return equal_items(*l, *m);
     if (const Dict* d = a.dict(), *e = b.dict(); d && e) return equal_entries(*d, *e);
     if (a.is<None>() || a.is<Undefined>()) {
@@ -105,8 +123,7 @@ Result<std::partial_ordering> Comparison::order(const Value& a, const Value& b) 
         KVIK_TRY_VOID(heap_.budget().bytes(std::min(s->view().size(), t->view().size())));
         return s->view() <=> t->view();  // the bytes of UTF-8 order as its code points
     }
-    if (const auto i = a.integer(), j = b.integer(); i && j) return *i <=> *j;
-    if (const auto x = a.number(), y = b.number(); x && y) return *x <=> *y;
+    if (a.number() && b.number()) return order_numbers(a, b);
     if (const List* l = a.list(), *m = b.list(); l && m && l->form == m->form) {
         return order_items(*l, *m);
     }

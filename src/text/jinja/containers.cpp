@@ -9,9 +9,8 @@ namespace {
 
 // A float with an integer's value is that integer's key.
 std::string number_key(double number) {
-    constexpr double kExact = 9007199254740992.0;
-    if (number == std::floor(number) && std::abs(number) <= kExact) {
-        return fmt::format("i{}", static_cast<int64_t>(number));
+    if (std::isfinite(number) && number == std::floor(number)) {
+        return "i" + BigInt::truncated(number).text(16);
     }
     return fmt::format("f{}", number);
 }
@@ -33,7 +32,10 @@ static Result<std::string> key_at(Budget& budget, const Value& value, uint32_t d
         KVIK_TRY_VOID(budget.bytes(s->view().size()));
         return key_of(s->view());
     }
-    if (const auto i = value.integer()) return fmt::format("i{}", *i);
+    if (const auto whole = value.whole()) {
+        KVIK_TRY_VOID(budget.steps(1 + whole->n_limbs()));
+        return "i" + whole->text(16);
+    }
     if (const auto n = value.number()) return number_key(*n);
     if (value.is<None>()) return std::string("n");
     if (value.is<Undefined>()) return std::string("u");

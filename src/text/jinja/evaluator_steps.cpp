@@ -60,6 +60,8 @@ Result<Value> Evaluator::step(const GetSlice& step, const Value& to) {
         KVIK_TRY(const Value value, evaluate(*expr));
         if (value.is<None>()) return std::optional<int64_t>();
         if (const auto* undefined = value.get_if<Undefined>()) return undefined_error(*undefined);
+        if (const auto* big = value.get_if<BigPtr>())  // past every end
+            return std::optional((*big)->is_negative() ? INT64_MIN : INT64_MAX);
         const auto number = value.integer();
         if (!number) {
             return type_error(fmt::format("a slice's bound is {}, not an int", value.type_name()));

@@ -32,15 +32,15 @@ Result<Value> to_int(const Args& args) {
     if (const auto* undefined = args.self.get_if<Undefined>()) return undefined_error(*undefined);
     KVIK_TRY(const int64_t base, args.integer(1, 10));
     std::optional<double> real = args.self.number();
-    if (const auto i = args.self.integer()) return Value(*i);
+    if (auto whole = args.self.whole()) return big_or_small(std::move(*whole));
     if (const Str* s = args.self.str()) {
-        if (const auto whole = parse_int(s->view(), static_cast<int>(base))) return Value(*whole);
+        KVIK_TRY_VOID(args.heap.budget().bytes(s->view().size() * s->view().size() / 64));
+        if (auto whole = parse_int(s->view(), static_cast<int>(base)))
+            return big_or_small(std::move(*whole));
         real = parse_float(s->view());
     }
-    constexpr double kLimit = 9223372036854775808.0;  // 2^63
     if (!real || !std::isfinite(*real)) return args.has(0) ? args.at(0) : Value(int64_t{0});
-    if (std::abs(*real) >= kLimit) return type_error("a number does not fit 64 bits");
-    return Value(static_cast<int64_t>(*real));
+    return big_or_small(BigInt::truncated(*real));
 }
 
 Result<Value> to_float(const Args& args) {
@@ -54,7 +54,8 @@ Result<Value> to_float(const Args& args) {
 
 Result<Value> abs(const Args& args) {
     if (const auto* real = args.self.get_if<double>()) return Value(std::abs(*real));
-    if (const auto i = args.self.integer(); i && *i >= 0) return Value(*i);
+    if (auto whole = args.self.whole(); whole && !whole->is_negative())
+        return big_or_small(std::move(*whole));
     return negated(args.self);
 }
 
@@ -69,7 +70,7 @@ Result<Value> round(const Args& args) {
     KVIK_TRY_VOID(args.heap.budget().steps(32));  // exact digits of 1e300 take long
     if (precision < 0 || precision > 100) return type_error("round's precision is 0 to 100");
     if (method->view() == "common") {
-        if (const auto i = args.self.integer()) return Value(*i);
+        if (auto whole = args.self.whole()) return big_or_small(std::move(*whole));
         const std::string digits = fmt::format("{:.{}f}", *number, static_cast<int>(precision));
         return Value(parse_float(digits).value_or(*number));
     }

@@ -110,8 +110,9 @@ Result<void> add_percent(Heap& heap, TextBuilder& out, const Value& value, Forma
     if (spec.type == 'i' || spec.type == 'u') spec.type = 'd';
     const double* number = value.get_if<double>();
     if (number && spec.type == 'd') {
-        if (!(std::abs(*number) < 9e18)) return type_error("a number does not fit 64 bits");
-        return format_value(heap, out, Value(static_cast<int64_t>(*number)), spec);
+        if (!std::isfinite(*number))
+            return type_error("a format of an integer needs a finite number");
+        return format_value(heap, out, big_or_small(BigInt::truncated(*number)), spec);
     }
     return format_value(heap, out, value, spec);
 }
@@ -222,7 +223,7 @@ Result<Value> brace_format(Heap& heap, const Str& format, const CallArgs& values
         KVIK_TRY(const Value value, converted(heap, given, place.conversion));
         KVIK_TRY(FormatSpec spec, parse_format_spec(place.spec));
         constexpr std::string_view kIntegerTypes("dxXob\0", 6);
-        if (value.integer() && spec.precision && kIntegerTypes.find(spec.type) != text.npos) {
+        if (value.is_whole() && spec.precision && kIntegerTypes.find(spec.type) != text.npos) {
             return type_error("a format of an integer has no precision");
         }
         spec.mark = mark_at(format.marked, brace);

@@ -52,19 +52,24 @@ std::string short_digits(double size, int precision) {
     return plain.find('.') == plain.npos ? plain + ".0" : plain;
 }
 
+std::string whole_digits(const BigInt& whole, const FormatSpec& spec) {
+    const bool hex = spec.type == 'x' || spec.type == 'X';
+    const uint32_t base = hex ? 16 : spec.type == 'o' ? 8 : spec.type == 'b' ? 2 : 10;
+    std::string digits = (whole.is_negative() ? whole.negated() : whole).text(base);
+    if (spec.type == 'X')
+        std::transform(digits.begin(), digits.end(), digits.begin(),
+                       [](char c) { return c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c; });
+    const auto n_digits = static_cast<size_t>(spec.precision.value_or(0));
+    return digits.size() < n_digits ? std::string(n_digits - digits.size(), '0') + digits : digits;
+}
+
 // The digits of |value|, without its sign; nothing when the type letter does not fit.
 std::optional<std::string> digits_of(const Value& value, const FormatSpec& spec) {
     const int precision = spec.precision.value_or(6);
     constexpr std::string_view kIntegerTypes("dxXob\0", 6);
-    if (const auto i = value.integer();
-        i && kIntegerTypes.find(spec.type) != std::string_view::npos) {
-        const uint64_t size = *i < 0 ? 0 - static_cast<uint64_t>(*i) : static_cast<uint64_t>(*i);
-        const int n_digits = spec.precision.value_or(0);
-        if (spec.type == 'x') return fmt::format("{:0{}x}", size, n_digits);
-        if (spec.type == 'X') return fmt::format("{:0{}X}", size, n_digits);
-        if (spec.type == 'o') return fmt::format("{:0{}o}", size, n_digits);
-        if (spec.type == 'b') return fmt::format("{:0{}b}", size, n_digits);
-        return fmt::format("{:0{}}", size, n_digits);
+    if (const auto whole = value.whole();
+        whole && kIntegerTypes.find(spec.type) != std::string_view::npos) {
+        return whole_digits(*whole, spec);
     }
     const auto number = value.number();
     if (!number) return std::nullopt;
@@ -182,6 +187,9 @@ static Result<void> format_number(Heap& heap, TextBuilder& out, const Value& val
         return type_error(fmt::format("a precision is over {}", kMostPrecision));
     }
     KVIK_TRY_VOID(heap.budget().steps(kNumberSteps));
+    if (const auto* big = value.get_if<BigPtr>()) {
+        KVIK_TRY_VOID(whole_repr(heap, **big));  // no more digits than are written elsewhere
+    }
     std::optional<std::string> digits = digits_of(value, spec);
     if (!digits) {
         return type_error(fmt::format("format '{}' does not fit {}", spec.type, value.type_name()));

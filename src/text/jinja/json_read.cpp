@@ -118,6 +118,16 @@ Result<Value> Reader::number() {
     const char* last = text_.data() + at_;
     int64_t whole = 0;
     if (integer && std::from_chars(first, last, whole).ec == std::errc()) return Value(whole);
+    if (integer) {
+        constexpr size_t kMostDigits = 4300;  // as Python has it
+        if (n_digits > kMostDigits) {
+            return type_error(fmt::format("JSON: the number at byte {} has more than {} digits",
+                                          begin, kMostDigits));
+        }
+        KVIK_TRY_VOID(heap_.budget().steps(n_digits * n_digits / 512));
+        const BigInt size = *BigInt::parse(text_.substr(at_ - n_digits, n_digits), 10);
+        return big_or_small(text_[begin] == '-' ? size.negated() : size);
+    }
     double real = 0;
     if (std::from_chars(first, last, real).ec != std::errc()) {
         return type_error(fmt::format("JSON: the number at byte {} fits no float", begin));

@@ -2,7 +2,7 @@
 //
 // Cost      linear; a value is a step of the budget.
 // Errors    what is not JSON (RFC 8259), named with its byte; nesting past the limit. An integer
-//           past 64 bits becomes a float, half of a surrogate pair becomes U+FFFD.
+//           past 4300 digits. Half of a surrogate pair becomes U+FFFD.
 #pragma once
 
 #include <string>

@@ -26,7 +26,8 @@ std::string escaped(char32_t code, JsonStyle::Characters characters) {
     if (code < 0x80) {
         const size_t i = kMeant.find(static_cast<char>(code));
         if (i != kMeant.npos) return {'\\', kNames[i]};
-        return code < 0x20 ? utf16_escape(code) : std::string();
+        const bool deletes = code == 0x7F && characters == JsonStyle::Characters::ascii;
+        return code < 0x20 || deletes ? utf16_escape(code) : std::string();
     }
     const bool escapes = characters == JsonStyle::Characters::ascii && code != Character::kBroken;
     return escapes ? utf16_escape(code) : std::string();
@@ -80,6 +81,9 @@ Result<void> Writer::scalar(const Value& value) {
         out_.add("null");
     } else if (const auto* i = value.get_if<int64_t>()) {
         out_.add(fmt::format_int(*i).c_str());
+    } else if (const auto* big = value.get_if<BigPtr>()) {
+        KVIK_TRY(const std::string digits, whole_repr(heap_, **big));
+        out_.add(digits);
     } else if (const auto* d = value.get_if<double>()) {
         const char* special = *d < 0 ? "-Infinity" : "Infinity";
         out_.add(std::isfinite(*d) ? float_repr(*d) : std::isnan(*d) ? "NaN" : special);

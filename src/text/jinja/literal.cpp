@@ -82,8 +82,8 @@ Result<Value> number_literal(const Token& token) {
     const char letter = token.text.size() > 1 ? static_cast<char>(token.text[1] | 0x20) : '\0';
     const int base = letter == 'x' ? 16 : letter == 'o' ? 8 : letter == 'b' ? 2 : 10;
     const auto whole = parse_int(token.text, base);
-    if (!whole) return bad(token, fmt::format("the number {} does not fit 64 bits", token.text));
-    return Value(*whole);
+    if (!whole) return bad(token, "a number has more than 4300 digits");
+    return big_or_small(*whole);
 }
 
 }  // namespace kvik::jinja

@@ -9,7 +9,8 @@
 namespace kvik::jinja {
 namespace {
 
-constexpr size_t kLongest = 400;  // no number of use is longer
+constexpr size_t kLongest = 400;      // no float of use is longer
+constexpr size_t kMostDigits = 4300;  // of an integer, as Python has it
 
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
@@ -113,18 +114,15 @@ size_t scan_real(std::string_view text) {
     return n == whole ? 0 : n;
 }
 
-std::optional<int64_t> parse_int(std::string_view text, int base) {
+std::optional<BigInt> parse_int(std::string_view text, int base) {
     text = without_blanks(text);
     const std::optional<char> sign = take_sign(text);
-    if (!sign || base < 2 || base > 36 || text.size() > kLongest) return std::nullopt;
+    if (!sign || base < 2 || base > 36 || text.size() > kMostDigits) return std::nullopt;
     take_prefix(text, base);
     const std::optional<std::string> digits = without_underscores(text);
     if (!digits || digits->empty() || !is_word((*digits)[0])) return std::nullopt;
-    const std::string all = (*sign == '-' ? "-" : "") + *digits;
-    int64_t value = 0;
-    const auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), value, base);
-    if (error != std::errc() || end != all.data() + all.size()) return std::nullopt;
-    return value;
+    const auto size = BigInt::parse(*digits, static_cast<uint32_t>(base));
+    return size && *sign == '-' ? size->negated() : size;
 }
 
 std::optional<double> parse_float(std::string_view text) {

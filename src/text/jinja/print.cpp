@@ -98,6 +98,9 @@ class Printer {
             out_.add(*b ? "True" : "False");
         } else if (const auto* i = value.get_if<int64_t>()) {
             out_.add(fmt::format_int(*i).c_str());
+        } else if (const auto* big = value.get_if<BigPtr>()) {
+            KVIK_TRY(const std::string digits, whole_repr(heap_, **big));
+            out_.add(digits);
         } else if (const auto* d = value.get_if<double>()) {
             out_.add(float_repr(*d));
         } else if (value.is<None>()) {
@@ -166,6 +169,17 @@ std::string float_repr(double number) {
                                    std::chars_format::scientific);
     const std::string_view text(buffer.data(), static_cast<size_t>(end.ptr - buffer.data()));
     return (std::signbit(number) ? "-" : "") + lay_out(text);
+}
+
+Result<std::string> whole_repr(Heap& heap, const BigInt& whole) {
+    constexpr size_t kMostDigits = 4300;  // as Python has it
+    KVIK_TRY_VOID(heap.budget().steps(1 + whole.n_limbs() * whole.n_limbs() / 64));
+    std::string digits = whole.text();
+    if (digits.size() - (whole.is_negative() ? 1 : 0) > kMostDigits) {
+        return type_error(
+            fmt::format("a whole number of more than {} digits is not written", kMostDigits));
+    }
+    return digits;
 }
 
 Result<void> print(Heap& heap, TextBuilder& out, const Value& value) {

@@ -45,7 +45,7 @@ Result<Value> is_number(const Args& args) {
 }
 
 Result<Value> is_integer(const Args& args) {
-    return Value(args.self.is<int64_t>());
+    return Value(args.self.is_whole() && !args.self.is<bool>());
 }
 
 Result<Value> is_float(const Args& args) {
@@ -136,6 +136,7 @@ Result<Value> is_in(const Args& args) {
 Result<Value> is_same(const Args& args) {
     const Value other = args.at(0);
     if (std::string_view(args.self.type_name()) != other.type_name()) return Value(false);
+    if (args.self.is<Undefined>()) return Value(false);  // each is an object of its own
     if (args.self.list() || args.self.dict()) {
         return Value(args.self.list() == other.list() && args.self.dict() == other.dict());
     }

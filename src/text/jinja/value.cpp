@@ -1,5 +1,7 @@
 #include "text/jinja/value.h"
 
+#include <limits>
+
 #include "text/jinja/containers.h"
 #include "text/jinja/unicode.h"
 
@@ -20,7 +22,21 @@ std::optional<int64_t> Value::integer() const {
     return std::nullopt;
 }
 
+std::optional<BigInt> Value::whole() const {
+    if (const auto* big = get_if<BigPtr>()) return **big;
+    if (const auto i = integer()) return BigInt(*i);
+    return std::nullopt;
+}
+
+bool Value::is_whole() const {
+    return is<int64_t>() || is<bool>() || is<BigPtr>();
+}
+
 std::optional<double> Value::number() const {
+    if (const auto* big = get_if<BigPtr>()) {
+        constexpr double kInfinity = std::numeric_limits<double>::infinity();
+        return (*big)->real().value_or((*big)->is_negative() ? -kInfinity : kInfinity);
+    }
     if (const auto* d = get_if<double>()) return *d;
     if (const auto i = integer()) return static_cast<double>(*i);
     return std::nullopt;
@@ -37,10 +53,15 @@ bool Value::truthy() const {
 
 const char* Value::type_name() const {
     if (const List* l = list()) return l->form == List::Form::tuple ? "tuple" : "list";
-    constexpr const char* kNames[] = {"Undefined", "NoneType", "bool",    "int",
-                                      "float",     "str",      "list",    "dict",
-                                      "Namespace", "loop",     "function"};
+    constexpr const char* kNames[] = {"Undefined", "NoneType",  "bool", "int",
+                                      "int",       "float",     "str",  "list",
+                                      "dict",      "Namespace", "loop", "function"};
     return kNames[value_.index()];
+}
+
+Value big_or_small(BigInt value) {
+    if (const auto small = value.small()) return *small;
+    return std::make_shared<const BigInt>(std::move(value));
 }
 
 }  // namespace kvik::jinja

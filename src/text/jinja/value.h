@@ -15,6 +15,7 @@
 #include <utility>
 #include <variant>
 
+#include "text/jinja/big_int.h"
 #include "text/tokenizer.h"
 
 namespace kvik::jinja {
@@ -33,6 +34,7 @@ struct Str {
     bool is_ascii() const { return n_chars == marked.text.size(); }
 };
 using StrPtr = std::shared_ptr<const Str>;
+using BigPtr = std::shared_ptr<const BigInt>;  // of what does not fit an int64_t
 
 StrPtr make_str(MarkedText text);
 StrPtr make_str(std::string_view trusted);
@@ -46,8 +48,9 @@ struct Undefined {
 struct None {};
 
 template <class T>
-concept Alternative = std::same_as<T, Undefined> || std::same_as<T, None> ||
-    std::same_as<T, bool> || std::same_as<T, int64_t> || std::same_as<T, double> ||
+concept Alternative =
+    std::same_as<T, Undefined> || std::same_as<T, None> || std::same_as<T, bool> ||
+    std::same_as<T, int64_t> || std::same_as<T, BigPtr> || std::same_as<T, double> ||
     std::same_as<T, StrPtr> || std::same_as<T, List*> || std::same_as<T, Dict*> ||
     std::same_as<T, Namespace*> || std::same_as<T, Loop*> || std::same_as<T, Callable*>;
 
@@ -72,10 +75,13 @@ class Value {
     }
     List* list() const { return pointer<List>(); }
     Dict* dict() const { return pointer<Dict>(); }
-    std::optional<int64_t> integer() const;  // an int, or a bool as 0 or 1
-    std::optional<double> number() const;    // an int, bool or float
-    bool truthy() const;                     // Python's bool(value)
-    const char* type_name() const;           // Python's: "str", "NoneType"
+    std::optional<int64_t> integer() const;  // an int of 64 bits, or a bool as 0 or 1
+    std::optional<BigInt> whole() const;     // an int of any size, or a bool
+    bool is_whole() const;                   // whether it is one of those
+    // An int, bool or float; an int past the largest float is infinite.
+    std::optional<double> number() const;
+    bool truthy() const;            // Python's bool(value)
+    const char* type_name() const;  // Python's: "str", "NoneType"
 
   private:
     template <class T>
@@ -84,9 +90,11 @@ class Value {
         return p ? *p : nullptr;
     }
 
-    std::variant<Undefined, None, bool, int64_t, double, StrPtr, List*, Dict*, Namespace*, Loop*,
-                 Callable*>
+    std::variant<Undefined, None, bool, int64_t, BigPtr, double, StrPtr, List*, Dict*, Namespace*,
+                 Loop*, Callable*>
         value_;
 };
+
+Value big_or_small(BigInt value);  // an int64_t where it fits
 
 }  // namespace kvik::jinja
