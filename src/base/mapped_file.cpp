@@ -80,4 +80,16 @@ Result<void> MappedFile::read(uint64_t offset, std::span<std::byte> to) const {
     return {};
 }
 
+Result<std::string> read_whole_file(const std::string& path, uint64_t most_bytes) {
+    KVIK_TRY(const MappedFile file, MappedFile::open(path));
+    if (file.bytes().size() > most_bytes)
+        return fail(ErrorKind::file,
+                    fmt::format("{}: has {} bytes, the limit is {}: it is damaged or "
+                                "hostile, fetch it again",
+                                path, file.bytes().size(), most_bytes));
+    std::string text(file.bytes().size(), '\0');
+    KVIK_TRY_VOID(file.read(0, std::as_writable_bytes(std::span(text))));
+    return text;
+}
+
 }  // namespace kvik

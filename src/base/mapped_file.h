@@ -40,4 +40,7 @@ class MappedFile {
     int fd_ = -1;
 };
 
+// The bytes of a file of at most most_bytes, copied: a file that is cut meanwhile is an error.
+Result<std::string> read_whole_file(const std::string& path, uint64_t most_bytes);
+
 }  // namespace kvik

@@ -51,7 +51,13 @@ std::string as_text(const TensorCheck& check, const std::string& path) {
          [](const std::string& name) { return fmt::format("tensor '{}' is all zero", name); });
     text += fmt::format("{}: {} tensors, {} bytes\ndigest {}\n", printable(path), check.n_tensors,
                         check.n_bytes, check.digest);
-    if (check.damaged.empty()) return text + "ok\n";
+    if (check.is_sound()) return text + "ok\n";
+    if (check.is_empty())
+        text += fmt::format(
+            "all {} matrices are zero: the file was made at its full size and never "
+            "filled, fetch or convert the model again\n",
+            check.n_matrices);
+    if (check.damaged.empty()) return text;
     return text + fmt::format("{} tensors are damaged: fetch or convert the model again\n",
                               check.damaged.size());
 }
@@ -63,7 +69,7 @@ std::string as_json(const TensorCheck& check, const std::string& path) {
                            {"not_finite", tensor.n_not_finite},
                            {"first_index", tensor.first_index}});
     return to_line({{"file", path},
-                    {"ok", check.damaged.empty()},
+                    {"ok", check.is_sound()},
                     {"tensors", check.n_tensors},
                     {"bytes", check.n_bytes},
                     {"digest", check.digest},
@@ -86,7 +92,7 @@ Result<int> check_model_file(const std::string& path, ErrorFormat format) {
     }
     KVIK_TRY(const TensorCheck check, std::move(read));
     KVIK_TRY_VOID(put(format == ErrorFormat::json ? as_json(check, path) : as_text(check, path)));
-    return check.damaged.empty() ? 0 : static_cast<int>(ErrorKind::file);
+    return check.is_sound() ? 0 : static_cast<int>(ErrorKind::file);
 }
 
 }  // namespace kvik::cli

@@ -112,6 +112,9 @@ Result<TensorCheck> check_tensors(const TensorFile& file, ThreadPool& pool,
                 damaged.first_index = slice->first_index;
             damaged.n_not_finite += slice->n_not_finite;
         }
+        const bool is_matrix = entry.shape.n_dims > 1;
+        check.n_matrices += is_matrix;
+        check.n_zero_matrices += is_matrix && is_zero;
         if (is_zero) check.all_zero.push_back(entry.name);
         if (damaged.n_not_finite > 0) check.damaged.push_back(std::move(damaged));
     }

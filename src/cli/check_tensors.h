@@ -26,8 +26,14 @@ struct TensorCheck {
     uint64_t n_tensors = 0;
     uint64_t n_bytes = 0;
     std::vector<DamagedTensor> damaged;  // in the file's order, as all here
-    std::vector<std::string> all_zero;   // odd, but no damage: a bias may be
-    std::string digest;                  // hex, over names, types, shapes and bytes
+    std::vector<std::string> all_zero;   // odd, but no damage by itself: a bias may be
+    uint64_t n_matrices = 0;             // tensors of two dimensions or more
+    uint64_t n_zero_matrices = 0;
+    std::string digest;  // hex, over names, types, shapes and bytes
+
+    // A file that was made at its full size and never filled.
+    bool is_empty() const { return n_matrices > 0 && n_zero_matrices == n_matrices; }
+    bool is_sound() const { return damaged.empty() && !is_empty(); }
 };
 
 Result<TensorCheck> check_tensors(const TensorFile& file, ThreadPool& pool,

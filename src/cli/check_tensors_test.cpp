@@ -49,6 +49,19 @@ TEST(CheckTensors, names_what_is_zero_throughout) {
     EXPECT_EQ(checked(writer).all_zero, std::vector<std::string>{"zero"});
 }
 
+TEST(CheckTensors, a_file_whose_matrices_are_all_zero_is_not_sound) {
+    const std::vector<float> zeros(4, 0.0f), ones(4, 1.0f);
+    GgufWriter norms;
+    norms.f32_tensor("norm", {4}, zeros);
+    EXPECT_TRUE(checked(norms).is_sound()) << "biases may be zero";
+    norms.f32_tensor("a", {2, 2}, zeros).f32_tensor("b", {1, 4}, zeros).f32_tensor("c", {4}, ones);
+    EXPECT_TRUE(checked(norms).is_empty());
+    EXPECT_FALSE(checked(norms).is_sound());
+    norms.f32_tensor("d", {2, 2}, ones);
+    EXPECT_FALSE(checked(norms).is_empty());
+    EXPECT_TRUE(checked(norms).is_sound()) << "a matrix may be zero, as one made to be learned";
+}
+
 TEST(CheckTensors, the_digest_is_that_of_the_contents_on_any_number_of_threads) {
     const auto writer = [](const char* name, uint64_t seed) {
         GgufWriter w;

@@ -23,6 +23,8 @@ std::string_view word_of(SegmentState state) {
             return "unknown";
         case SegmentState::unread:
             return "unread";
+        case SegmentState::denied:
+            return "denied";
     }
     return "";
 }
@@ -55,12 +57,14 @@ std::string finding_of(const CheckedSegment& segment) {
                        ? "sound, being written"
                        : fmt::format("torn: {} bytes of an unfinished record", segment.bytes_lost);
         case SegmentState::damaged:
-            return fmt::format("damaged: {}, {} bytes out of reach",
+            return fmt::format("damaged: {} lost, {} bytes without a sound record",
                                counted(segment.n_damaged, "record"), segment.bytes_lost);
         case SegmentState::unknown:
             return "of another version of kvik, left alone";
         case SegmentState::unread:
             return "cannot be read";
+        case SegmentState::denied:
+            return "not checked: another user's, who lets nobody else read it";
     }
     return "";
 }

@@ -162,7 +162,7 @@ Result<Json> hyper_parameters_in(const std::string& directory) {
     return hyper;
 }
 
-Result<Json> gguf_facts(const std::string& path, const GgufFile& file) {
+Json gguf_facts(const std::string& path, const GgufFile& file) {
     Json facts = {{"file", path},
                   {"format", "GGUF"},
                   {"version", file.version()},
@@ -175,14 +175,13 @@ Result<Json> gguf_facts(const std::string& path, const GgufFile& file) {
 
 // What is the same for both formats, after what only one has.
 Result<Json> complete(Json facts, const std::string& path, const TensorFile& file, Json hyper,
-                      FactsDetail detail) {
+                      FactsDetail detail, Result<ModelSource> source) {
     uint64_t parameters = 0, weights_bytes = 0;
     for (const TensorEntry& tensor : file.tensors()) {
         parameters += tensor.shape.n_elements();
         weights_bytes += tensor.n_bytes;
     }
     facts["parameters"] = parameters;
-    auto source = open_source(path);
     if (!source && source.error().kind != ErrorKind::unsupported)
         return tl::unexpected(source.error());
     const auto needs = source ? check_model(*source, path) : tl::unexpected(source.error());
@@ -205,12 +204,17 @@ Result<Json> complete(Json facts, const std::string& path, const TensorFile& fil
 Result<Json> model_facts(const std::string& path, FactsDetail detail) {
     KVIK_TRY(const ModelFormat format, format_of_model(path));
     if (format == ModelFormat::gguf) {
-        KVIK_TRY(const GgufFile file, GgufFile::open(path));
-        KVIK_TRY(Json facts, gguf_facts(path, file));
+        KVIK_TRY(const GgufFile first, GgufFile::open_first_part(path));
+        // A part of a split model that is missing is no reason not to show what is there.
+        const Result<GgufFile> whole = GgufFile::open(path);
+        const GgufFile& file = whole ? *whole : first;
+        Json facts = gguf_facts(path, file);
         const std::string architecture =
             facts["architecture"].is_string() ? facts["architecture"].get<std::string>() : "";
         Json hyper = hyper_parameters_of(file.metadata(), architecture);
-        return complete(std::move(facts), path, file, std::move(hyper), detail);
+        return complete(
+            std::move(facts), path, file, std::move(hyper), detail,
+            whole ? open_source(path) : fail(ErrorKind::unsupported, whole.error().message));
     }
     KVIK_TRY(const SafetensorsFile file, SafetensorsFile::open(path));
     KVIK_TRY(Json hyper, hyper_parameters_in(path));
@@ -219,7 +223,7 @@ Result<Json> model_facts(const std::string& path, FactsDetail detail) {
     Json facts = {{"file", path}, {"format", "Hugging Face"}, {"file_bytes", n_bytes}};
     facts["architecture"] = hyper.contains("model_type") ? hyper["model_type"] : Json();
     facts["name"] = Json();
-    return complete(std::move(facts), path, file, std::move(hyper), detail);
+    return complete(std::move(facts), path, file, std::move(hyper), detail, open_source(path));
 }
 
 }  // namespace kvik::cli

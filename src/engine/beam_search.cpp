@@ -41,12 +41,12 @@ static tl::unexpected<Error> no_way_on(float largest, uint32_t position) {
     if (largest > 0)
         return fail(ErrorKind::failed,
                     fmt::format("the logits for position {} hold NaN or infinity: no beam can go "
-                                "on, the model file may be damaged",
+                                "on; kvik show --check MODEL says whether the file is damaged",
                                 position));
     return fail(
         ErrorKind::failed,
-        fmt::format("every logit for position {} is -infinity: no beam can go on, the model "
-                    "file may be damaged",
+        fmt::format("every logit for position {} is -infinity: no beam can go on; kvik show "
+                    "--check MODEL says whether the file is damaged",
                     position));
 }
 

@@ -49,6 +49,7 @@ Result<std::string_view> ByteCursor::text(const Field& field, uint64_t max_bytes
     KVIK_TRY(const uint64_t n, number<uint64_t>(field));
     const uint64_t left = n_left();
     if (n <= max_bytes && n <= left) {
+        KVIK_TRY_VOID(want(field, n));
         const auto* begin = reinterpret_cast<const char*>(bytes_.data() + offset_);
         offset_ += n;
         return std::string_view(begin, n);
@@ -69,6 +70,7 @@ Result<std::string_view> ByteCursor::text(const Field& field, uint64_t max_bytes
 
 Result<std::span<const std::byte>> ByteCursor::take(const Field& field, uint64_t n_bytes) {
     if (n_left() < n_bytes) return tl::unexpected<Error>(cut_short(field, n_bytes));
+    KVIK_TRY_VOID(want(field, n_bytes));
     const auto taken = bytes_.subspan(offset_, n_bytes);
     offset_ += n_bytes;
     return taken;

@@ -1,6 +1,8 @@
 // ByteCursor: reads little-endian numbers and strings, front to back, from bytes that may lie.
 //
 // Owner   nobody: strings and spans point into the bytes given.
+// Use     bytes may be only the first ones of a larger file: a read behind them fails, and wanted()
+//         says how many first ones it takes.
 // Cost    a read that succeeds never allocates.
 // Invariant offset() <= size; a read that fails moves nothing; no length is added or multiplied
 //         before it was compared with what remains.
@@ -35,15 +37,20 @@ struct Field {
 class ByteCursor {
   public:
     ByteCursor(std::span<const std::byte> bytes, std::string_view file)
-        : bytes_(bytes), file_(file) {}
+        : ByteCursor(bytes, file, bytes.size()) {}
+    ByteCursor(std::span<const std::byte> first_bytes, std::string_view file, uint64_t file_bytes)
+        : bytes_(first_bytes), file_bytes_(file_bytes), file_(file) {}
 
     uint64_t offset() const { return offset_; }
-    uint64_t n_left() const { return bytes_.size() - offset_; }
+    uint64_t n_left() const { return file_bytes_ - offset_; }
+    // 0, or how many first bytes the read takes that failed because it was not given them.
+    uint64_t wanted() const { return wanted_; }
     std::string_view file() const { return file_; }
 
     template <class T>
     Result<T> number(const Field& field) {
         if (n_left() < sizeof(T)) return tl::unexpected<Error>(cut_short(field, sizeof(T)));
+        KVIK_TRY_VOID(want(field, sizeof(T)));
         T value;
         std::memcpy(&value, bytes_.data() + offset_, sizeof(T));
         offset_ += sizeof(T);
@@ -61,8 +68,16 @@ class ByteCursor {
 
   private:
     Error cut_short(const Field& field, uint64_t n_bytes) const;
+    // Whether n_bytes, which are in the file, are among those given.
+    Result<void> want(const Field& field, uint64_t n_bytes) {
+        if (n_bytes <= bytes_.size() - offset_) return {};
+        wanted_ = offset_ + n_bytes;
+        return tl::unexpected<Error>(error_at(offset_, field, "was not read yet"));
+    }
 
     std::span<const std::byte> bytes_;
+    uint64_t file_bytes_;
+    uint64_t wanted_ = 0;
     std::string_view file_;
     uint64_t offset_ = 0;
 };

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <cstring>
+#include <optional>
 
 #include "base/check.h"
 #include "formats/gguf_tensor_info.h"
@@ -19,6 +19,12 @@ constexpr uint64_t kMinInfoBytes =
     8 + 4 + 8 + 4 + 8;  // name length, n_dims, a dimension, type, offset
 constexpr uint64_t kDefaultAlignment = 32;
 constexpr IntegerRange kAlignmentRange = {8, 1 << 30};
+constexpr uint64_t kFirstBytes = 1 << 20;      // of a head that are read at once
+constexpr uint64_t kMaxHeadBytes = 512 << 20;  // far beyond what a vocabulary takes
+constexpr uint32_t kMaxParts = 4096;           // of a split model
+constexpr std::string_view kSplitNoKey = "split.no";
+constexpr std::string_view kSplitCountKey = "split.count";
+constexpr std::string_view kSplitTensorsKey = "split.tensors.count";
 
 Result<uint32_t> read_version(ByteCursor& cursor) {
     KVIK_TRY(const uint32_t magic, cursor.number<uint32_t>({"magic"}));
@@ -33,13 +39,15 @@ Result<uint32_t> read_version(ByteCursor& cursor) {
     if (version != 0 && (version & 0xffff) == 0)
         return tl::unexpected<Error>(cursor.error_at(
             at, {"version"},
-            fmt::format("is {} in big-endian order, kvik reads little-endian files: convert the "
-                        "model for little endian",
+            fmt::format("is {} in big-endian order, kvik reads little-endian files: use the "
+                        "model's little-endian file, as most are",
                         __builtin_bswap32(version)),
             ErrorKind::unsupported));
     return tl::unexpected<Error>(cursor.error_at(
         at, {"version"},
-        fmt::format("is {}, kvik reads GGUF versions 2 and 3: convert the model again", version),
+        fmt::format("is {}, kvik reads GGUF versions 2 and 3: {}", version,
+                    version == 1 ? "version 1 is of 2023, convert the model anew from its original"
+                                 : "use the model in one of these, or a newer kvik"),
         ErrorKind::unsupported));
 }
 
@@ -52,62 +60,196 @@ Result<uint64_t> read_alignment(const GgufMetadata& metadata) {
         key, fmt::format("is {}, it must be a power of two: convert the model again", alignment)));
 }
 
-}  // namespace
+// All of a file but its tensor data.
+struct Head {
+    uint32_t version = 0;
+    uint64_t alignment = 0;
+    GgufMetadata metadata;
+    std::vector<TensorEntry> tensors;
+};
 
-Result<GgufFile> GgufFile::open(const std::string& path) {
-    KVIK_TRY(MappedFile mapping, MappedFile::open(path));
-    KVIK_TRY(GgufFile file, from_bytes(mapping.bytes(), path));
-    file.mapping_ = std::move(mapping);
-    return file;
-}
-
-Result<GgufFile> GgufFile::from_bytes(std::span<const std::byte> bytes, std::string_view name) {
-    GgufFile file;
-    file.bytes_ = bytes;
-    KVIK_TRY_VOID(file.read(name));
-    return file;
-}
-
-Result<void> GgufFile::read(std::string_view name) {
-    ByteCursor cursor(bytes_, name);
-    KVIK_TRY(version_, read_version(cursor));
+Result<Head> read_head(ByteCursor& cursor) {
+    Head head;
+    KVIK_TRY(head.version, read_version(cursor));
     KVIK_TRY(const uint64_t n_tensors, cursor.count({"tensor_count"}, kMaxEntries, kMinInfoBytes));
     KVIK_TRY(const uint64_t n_values,
              cursor.count({"metadata_kv_count"}, kMaxEntries, kMinValueBytes));
-    KVIK_TRY(metadata_, GgufMetadata::read(cursor, n_values));
-    KVIK_TRY(alignment_, read_alignment(metadata_));
+    KVIK_TRY(head.metadata, GgufMetadata::read(cursor, n_values));
+    KVIK_TRY(head.alignment, read_alignment(head.metadata));
 
     std::vector<GgufTensorInfo> infos;
     for (uint64_t i = 0; i < n_tensors; ++i) {
         KVIK_TRY(GgufTensorInfo info, read_tensor_info(cursor));
         infos.push_back(std::move(info));
     }
-    KVIK_TRY_VOID(place_tensors(cursor, alignment_, infos));
+    KVIK_TRY_VOID(place_tensors(cursor, head.alignment, infos));
     const auto name_of = [&](uint32_t i) -> std::string_view { return infos[i].entry.name; };
-    by_name_ = sorted_index(infos.size(), name_of);
-    if (const std::optional<Twins> twins = find_twins(by_name_, name_of))
+    const std::vector<uint32_t> order = sorted_index(infos.size(), name_of);
+    if (const auto twins = find_twins(std::span<const uint32_t>(order), name_of))
         return tl::unexpected<Error>(cursor.error_at(
             infos[twins->second].begin, {"name", "tensor", name_of(twins->first)},
             fmt::format("is there already at byte {}: the file is damaged or hostile, fetch it "
                         "again",
                         infos[twins->first].begin)));
-    for (GgufTensorInfo& info : infos) tensors_.push_back(std::move(info.entry));
-    return {};
+    for (GgufTensorInfo& info : infos) head.tensors.push_back(std::move(info.entry));
+    return head;
+}
+
+// How long a head is shows only when it was read: the first bytes are read, and more where they do
+// not reach.
+Result<Head> read_head(WeightFile& file) {
+    for (uint64_t n_bytes = kFirstBytes;; n_bytes *= 2) {
+        KVIK_TRY(const std::span<const std::byte> bytes, file.head(n_bytes));
+        ByteCursor cursor(bytes, file.name(), file.n_bytes());
+        Result<Head> head = read_head(cursor);
+        if (head || cursor.wanted() == 0) return head;
+        if (cursor.wanted() > kMaxHeadBytes)
+            return fail(ErrorKind::unsupported,
+                        fmt::format("{}: the metadata reaches beyond byte {}, which is all that "
+                                    "kvik reads: convert the model again without what is so long",
+                                    file.name(), kMaxHeadBytes));
+        while (n_bytes * 2 < cursor.wanted()) n_bytes *= 2;
+    }
+}
+
+// Which part of a split model a file is.
+struct Split {
+    uint32_t part = 0;  // from 0
+    uint32_t n_parts = 1;
+};
+
+Result<Split> split_of(const GgufMetadata& metadata) {
+    KVIK_TRY(const auto n_parts, metadata.find_integer(kSplitCountKey, {0, kMaxParts}));
+    if (n_parts.value_or(0) <= 1) return Split{};
+    KVIK_TRY(const uint64_t part, metadata.require_integer(kSplitNoKey, {0, *n_parts - 1}));
+    return Split{static_cast<uint32_t>(part), static_cast<uint32_t>(*n_parts)};
+}
+
+std::string end_of_name(uint32_t part, uint32_t n_parts) {
+    return fmt::format("-{:05}-of-{:05}.gguf", part + 1, n_parts);
+}
+
+// The file of another part, by the name of this one.
+Result<std::string> path_of_part(const std::string& path, const Split& own, uint32_t part) {
+    const std::string end = end_of_name(own.part, own.n_parts);
+    if (!path.ends_with(end))
+        return fail(ErrorKind::file,
+                    fmt::format("{}: is part {} of {} of a split model, whose parts are found by "
+                                "their names: let its name end in {}",
+                                path, own.part + 1, own.n_parts, end));
+    return path.substr(0, path.size() - end.size()) + end_of_name(part, own.n_parts);
+}
+
+Result<WeightFile> open_part(const std::string& path, const std::string& other, uint32_t part,
+                             uint32_t n_parts) {
+    Result<WeightFile> file = WeightFile::open(other);
+    if (file) return file;
+    return fail(file.error().kind, fmt::format("{}: it is part {} of {} of the split model {}, put "
+                                               "all of them into one directory",
+                                               file.error().message, part + 1, n_parts, path));
+}
+
+Result<void> check_part(const GgufMetadata& metadata, uint32_t part, uint32_t n_parts) {
+    KVIK_TRY(const Split split, split_of(metadata));
+    if (split.part == part && split.n_parts == n_parts) return {};
+    return fail(ErrorKind::file,
+                fmt::format("{}: says it is part {} of {}, its name says part {} of {}: the parts "
+                            "are not of one model, fetch all of them again",
+                            metadata.file(), split.part + 1, split.n_parts, part + 1, n_parts));
+}
+
+}  // namespace
+
+Result<GgufFile> GgufFile::open(const std::string& path) {
+    KVIK_TRY(GgufFile file, open_first_part(path));
+    KVIK_TRY(const Split split, split_of(file.metadata_));
+    if (split.n_parts > 1) KVIK_TRY_VOID(file.add_parts(split.n_parts));
+    return file;
+}
+
+Result<GgufFile> GgufFile::open_first_part(const std::string& path) {
+    KVIK_TRY(WeightFile opened, WeightFile::open(path));
+    KVIK_TRY(GgufFile file, read(std::move(opened)));
+    KVIK_TRY(const Split split, split_of(file.metadata_));
+    if (split.part == 0) return file;
+    KVIK_TRY(const std::string first_path, path_of_part(path, split, 0));
+    KVIK_TRY(WeightFile first, open_part(path, first_path, 0, split.n_parts));
+    KVIK_TRY(file, read(std::move(first)));
+    KVIK_TRY_VOID(check_part(file.metadata_, 0, split.n_parts));
+    return file;
+}
+
+Result<GgufFile> GgufFile::from_bytes(std::span<const std::byte> bytes, std::string_view name) {
+    return read(WeightFile::of_bytes(bytes, std::string(name)));
+}
+
+Result<GgufFile> GgufFile::read(WeightFile opened) {
+    GgufFile file;
+    KVIK_TRY(Head head, read_head(opened));
+    file.version_ = head.version;
+    file.alignment_ = head.alignment;
+    file.metadata_ = std::move(head.metadata);
+    file.tensors_ = std::move(head.tensors);
+    file.parts_.push_back(std::move(opened));  // what the metadata points to stays where it is
+    KVIK_TRY_VOID(file.sort_names());
+    return file;
+}
+
+Result<void> GgufFile::add_parts(uint32_t n_parts) {
+    const std::string path = parts_[0].name();
+    for (uint32_t part = 1; part < n_parts; ++part) {
+        KVIK_TRY(const std::string other, path_of_part(path, {0, n_parts}, part));
+        KVIK_TRY(WeightFile file, open_part(path, other, part, n_parts));
+        KVIK_TRY(Head head, read_head(file));
+        KVIK_TRY_VOID(check_part(head.metadata, part, n_parts));
+        file.forget_head();
+        for (TensorEntry& entry : head.tensors) {
+            entry.file = part;
+            tensors_.push_back(std::move(entry));
+        }
+        parts_.push_back(std::move(file));
+    }
+    KVIK_TRY(const auto n_said, metadata_.find_integer(kSplitTensorsKey, {0, UINT32_MAX}));
+    if (n_said && *n_said != tensors_.size())
+        return tl::unexpected<Error>(metadata_.error_about(
+            kSplitTensorsKey, fmt::format("is {}, but the {} parts have {} tensors: they are not "
+                                          "of one model, fetch all of them again",
+                                          *n_said, n_parts, tensors_.size())));
+    return sort_names();
+}
+
+Result<void> GgufFile::sort_names() {
+    const auto name_of = [&](uint32_t i) -> std::string_view { return tensors_[i].name; };
+    by_name_ = sorted_index(tensors_.size(), name_of);
+    const auto twins = find_twins(std::span<const uint32_t>(by_name_), name_of);
+    if (!twins) return {};
+    return fail(ErrorKind::file,
+                fmt::format("{}: tensor {} is in {} too: the parts are not of one model, fetch all "
+                            "of them again",
+                            file_of(tensors_[twins->second]), in_quotes(name_of(twins->first)),
+                            file_of(tensors_[twins->first])));
+}
+
+uint64_t GgufFile::n_bytes() const {
+    uint64_t n_bytes = 0;
+    for (const WeightFile& part : parts_) n_bytes += part.n_bytes();
+    return n_bytes;
+}
+
+const std::string& GgufFile::file_of(const TensorEntry& entry) const {
+    KVIK_CHECK(entry.file < parts_.size(), "an entry belongs to the file that is asked about it");
+    return parts_[entry.file].name();
 }
 
 TensorView GgufFile::view(const TensorEntry& entry) const {
-    KVIK_CHECK(entry.offset <= bytes_.size() && entry.n_bytes <= bytes_.size() - entry.offset,
-               "an entry belongs to the file that is asked for its bytes");
-    return {entry.dtype, entry.shape, bytes_.subspan(entry.offset, entry.n_bytes)};
+    return {entry.dtype, entry.shape, parts_[entry.file].view(entry.offset, entry.n_bytes)};
 }
 
 Result<void> GgufFile::read(const TensorEntry& entry, uint64_t begin,
                             std::span<std::byte> to) const {
     KVIK_CHECK(begin <= entry.n_bytes && to.size() <= entry.n_bytes - begin,
                "only bytes of the entry are read");
-    if (mapping_) return mapping_->read(entry.offset + begin, to);
-    std::memcpy(to.data(), view(entry).bytes.data() + begin, to.size());
-    return {};
+    return parts_[entry.file].read(entry.offset + begin, to);
 }
 
 const TensorEntry* GgufFile::find(std::string_view name) const {

@@ -228,7 +228,9 @@ TEST(GgufTensorType, one_that_kvik_does_not_read_is_named_with_those_that_it_rea
     refused(with_lie(one_tensor(), kType, uint32_t{23}),
             {"type of tensor 't' at byte 53", "is 23 (IQ4_XS)", "F32, F16", "Q4_1", "Q8_0"},
             ErrorKind::unsupported);
-    for (const uint32_t number : {4u, 40u, 1000u, UINT32_MAX})
+    refused(with_lie(one_tensor(), kType, uint32_t{31}), {"is 31 (Q4_0_4_4)"},
+            ErrorKind::unsupported);
+    for (const uint32_t number : {40u, 1000u, UINT32_MAX})
         refused(with_lie(one_tensor(), kType, number),
                 {"type of tensor 't' at byte 53", "is " + std::to_string(number) + ","},
                 ErrorKind::unsupported);

@@ -125,6 +125,98 @@ TEST(GgufFile, reads_pieces_of_a_tensor_from_a_file_and_from_bytes) {
     }
 }
 
+// A head is read in pieces that double: each tensor name and key lies somewhere around an end.
+TEST(GgufFile, a_head_of_any_length_is_read_from_disk) {
+    for (const size_t n_bytes : {(1u << 20) - 100, (1u << 20) - 40, 1u << 20, (3u << 20) + 1}) {
+        GgufWriter w;
+        w.set("long", std::string(n_bytes, 'x')).set("after", uint32_t{7});
+        w.random_tensor("t", DType::f32, {3}, 1);
+        const TempFile temp(w);
+        const Result<GgufFile> file = GgufFile::open(temp.path);
+        ASSERT_TRUE(file) << file.error().message;
+        EXPECT_EQ(file->metadata().find("long")->bytes.size(), n_bytes);
+        EXPECT_EQ(file->metadata().require_integer("after", {0, 9}), 7u);
+        const auto bytes = w.bytes();
+        std::vector<std::byte> read(12);
+        ASSERT_TRUE(file->read(file->tensors()[0], 0, read));
+        EXPECT_EQ(std::memcmp(read.data(), bytes.data() + bytes.size() - 12, 12), 0);
+    }
+}
+
+struct TempFolder {
+    std::string path = testing::TempDir() + "kvik_gguf_split_" + std::to_string(::getpid());
+    TempFolder() { std::filesystem::create_directory(path); }
+    ~TempFolder() { std::filesystem::remove_all(path); }
+};
+
+// Part i has tensors i.0 .. i.(i - 1), as splitters make a first part of metadata alone.
+std::vector<std::string> write_parts(const std::string& folder, uint32_t n_parts) {
+    std::vector<std::string> paths;
+    for (uint32_t part = 0; part < n_parts; ++part) {
+        GgufWriter w;
+        if (part == 0) w.set("general.name", "split");
+        w.set("split.no", static_cast<uint16_t>(part));
+        w.set("split.count", static_cast<uint16_t>(n_parts));
+        w.set("split.tensors.count", static_cast<int32_t>(n_parts * (n_parts - 1) / 2));
+        for (uint32_t i = 0; i < part; ++i)
+            w.random_tensor(std::to_string(part) + "." + std::to_string(i), DType::f32, {5},
+                            10 * part + i);
+        paths.push_back(folder + "/model-0000" + std::to_string(part + 1) + "-of-0000" +
+                        std::to_string(n_parts) + ".gguf");
+        EXPECT_TRUE(w.write(paths.back()));
+    }
+    return paths;
+}
+
+TEST(GgufFile, a_split_model_is_read_as_one_whichever_part_is_named) {
+    const TempFolder folder;
+    const std::vector<std::string> paths = write_parts(folder.path, 4);
+    for (const std::string& named : paths) {
+        SCOPED_TRACE(named);
+        const Result<GgufFile> file = GgufFile::open(named);
+        ASSERT_TRUE(file) << file.error().message;
+        EXPECT_EQ(file->metadata().require_string("general.name"), "split");
+        ASSERT_EQ(file->tensors().size(), 6u);
+        uint64_t n_bytes = 0;
+        for (const std::string& path : paths) n_bytes += std::filesystem::file_size(path);
+        EXPECT_EQ(file->n_bytes(), n_bytes);
+        for (const TensorEntry& entry : file->tensors()) {
+            const uint32_t part = static_cast<uint32_t>(entry.name[0] - '0');
+            EXPECT_EQ(file->file_of(entry), paths[part]);
+            GgufWriter alone;
+            alone.random_tensor("x", DType::f32, {5},
+                                10 * part + static_cast<uint32_t>(entry.name[2] - '0'));
+            const auto bytes = alone.bytes();
+            std::vector<std::byte> read(20);
+            ASSERT_TRUE(file->read(entry, 0, read));
+            EXPECT_EQ(std::memcmp(read.data(), bytes.data() + bytes.size() - 20, 20), 0);
+            EXPECT_EQ(file->find(entry.name), &entry);
+        }
+        const Result<GgufFile> first = GgufFile::open_first_part(named);
+        ASSERT_TRUE(first) << first.error().message;
+        EXPECT_EQ(first->metadata().require_string("general.name"), "split");
+        EXPECT_TRUE(first->tensors().empty());
+    }
+}
+
+TEST(GgufFile, a_part_that_is_missing_is_named) {
+    const TempFolder folder;
+    const std::vector<std::string> paths = write_parts(folder.path, 3);
+    std::filesystem::remove(paths[2]);
+    for (const std::string& named : {paths[0], paths[1]})
+        expect_refused(GgufFile::open(named), ErrorKind::file,
+                       {"cannot open " + paths[2], "part 3 of 3 of the split model", paths[0]});
+    EXPECT_TRUE(GgufFile::open_first_part(paths[1]));
+    std::filesystem::remove(paths[0]);
+    expect_refused(GgufFile::open_first_part(paths[1]), ErrorKind::file,
+                   {"cannot open " + paths[0], "part 1 of 3"});
+}
+
+TEST(GgufFile, a_split_of_one_is_a_file_of_any_name) {
+    const TempFile temp(GgufWriter().set("split.no", uint16_t{0}).set("split.count", uint16_t{1}));
+    EXPECT_TRUE(GgufFile::open(temp.path));
+}
+
 TEST(GgufFile, a_file_that_is_not_there_is_named) {
     expect_refused(GgufFile::open("/nowhere/model.gguf"), ErrorKind::file, {"/nowhere/model.gguf"});
 }

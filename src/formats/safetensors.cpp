@@ -3,20 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
-#include <filesystem>
 #include <functional>
 
 #include "base/check.h"
+#include "base/mapped_file.h"
 #include "formats/byte_cursor.h"
+#include "formats/safetensors_folder.h"
 #include "formats/safetensors_header.h"
 #include "formats/sorted_index.h"
 
 namespace kvik {
 namespace {
-
-constexpr std::string_view kSingleName = "model.safetensors";
-constexpr std::string_view kIndexName = "model.safetensors.index.json";
 
 struct KnownType {
     std::string_view name;
@@ -65,35 +62,28 @@ class IndexCheck {
     IndexCheck(const SafetensorsIndex& index, std::string_view name)
         : index_(index), name_(name), seen_(index.tensors.size()) {}
 
-    Result<void> shard_has(uint32_t shard, const std::string& tensor, uint64_t offset) {
+    // Whether the shard's tensor is the model's: the index says so, or does not know it.
+    bool is_wanted(uint32_t shard, const std::string& tensor) {
         const auto at = std::lower_bound(index_.tensors.begin(), index_.tensors.end(), tensor,
                                          [](const SafetensorsIndex::Tensor& t,
                                             const std::string& name) { return t.name < name; });
-        const bool is_there = at != index_.tensors.end() && at->name == tensor;
-        if (is_there && at->shard == shard) {
-            seen_[at - index_.tensors.begin()] = true;
-            return {};
-        }
-        const std::string said = is_there ? "in " + in_quotes(index_.shards[at->shard]) : "nowhere";
-        return disagree(tensor, fmt::format("puts it {}, but {} has it at byte {}", said,
-                                            in_quotes(index_.shards[shard]), offset));
+        if (at == index_.tensors.end() || at->name != tensor) return true;
+        if (at->shard != shard) return false;
+        seen_[at - index_.tensors.begin()] = true;
+        return true;
     }
     Result<void> nothing_is_missing() const {
         const auto at = std::find(seen_.begin(), seen_.end(), false);
         if (at == seen_.end()) return {};
         const SafetensorsIndex::Tensor& tensor = index_.tensors[at - seen_.begin()];
-        return disagree(tensor.name, fmt::format("puts it in {}, which does not have it",
-                                                 in_quotes(index_.shards[tensor.shard])));
+        return fail(
+            ErrorKind::file,
+            fmt::format("{}: 'weight_map' of tensor {} puts it in {}, which does not have "
+                        "it: index and files are not of one model, fetch all of them again",
+                        name_, in_quotes(tensor.name), in_quotes(index_.shards[tensor.shard])));
     }
 
   private:
-    tl::unexpected<Error> disagree(const std::string& tensor, std::string_view problem) const {
-        return fail(ErrorKind::file,
-                    fmt::format("{}: 'weight_map' of tensor {} {}: index and files are not of one "
-                                "model, fetch all of them again",
-                                name_, in_quotes(tensor), problem));
-    }
-
     const SafetensorsIndex& index_;
     std::string_view name_;
     std::vector<bool> seen_;
@@ -105,119 +95,115 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Result<SafetensorsFile::Mapped> SafetensorsFile::map(const std::string& path) {
-    KVIK_TRY(MappedFile mapping, MappedFile::open(path));
-    const std::span<const std::byte> bytes = mapping.bytes();
-    return Mapped{{path, bytes}, std::move(mapping)};
-}
-
 Result<SafetensorsFile> SafetensorsFile::open(const std::string& directory) {
-    namespace fs = std::filesystem;
-    const fs::path folder(directory);
-    const std::string single = (folder / kSingleName).string();
-    const std::string index = (folder / kIndexName).string();
-    std::error_code ignored;
+    KVIK_TRY(const SafetensorsFolder folder, find_safetensors(directory));
+    const auto path_of = [&](const std::string& name) { return directory + "/" + name; };
     SafetensorsFile file;
-    if (fs::exists(single, ignored)) {
-        KVIK_TRY(Mapped only, map(single));
-        KVIK_TRY_VOID(file.read(std::move(only)));
-    } else if (fs::exists(index, ignored)) {
-        KVIK_TRY(const Mapped mapped, map(index));
-        KVIK_TRY_VOID(file.read_sharded(
-            mapped.shard, [&](const std::string& name) { return map((folder / name).string()); }));
+    if (folder.index.empty()) {
+        for (const std::string& name : folder.files) {
+            KVIK_TRY(WeightFile opened, WeightFile::open(path_of(name)));
+            KVIK_TRY_VOID(file.read(std::move(opened)));
+        }
     } else {
-        return fail(ErrorKind::file,
-                    fmt::format("{}: has neither {} nor {}: give a directory with one of them, or "
-                                "a GGUF file",
-                                directory, kSingleName, kIndexName));
+        const std::string index = path_of(folder.index);
+        KVIK_TRY(const std::string text, read_whole_file(index, kMaxSafetensorsIndexBytes));
+        KVIK_TRY_VOID(
+            file.read_sharded(text, index, [&](const std::string& name) -> Result<WeightFile> {
+                Result<WeightFile> opened = WeightFile::open(path_of(name));
+                if (opened) return opened;
+                return fail(opened.error().kind, fmt::format("{}: {} names it, put it beside it",
+                                                             opened.error().message, folder.index));
+            }));
     }
-    file.sort_names();
+    KVIK_TRY_VOID(file.sort_names());
     return file;
 }
 
 Result<SafetensorsFile> SafetensorsFile::from_bytes(const Shard& only) {
     SafetensorsFile file;
-    KVIK_TRY_VOID(file.read({only}));
-    file.sort_names();
+    KVIK_TRY_VOID(file.read(WeightFile::of_bytes(only.bytes, only.name)));
+    KVIK_TRY_VOID(file.sort_names());
     return file;
 }
 
 Result<SafetensorsFile> SafetensorsFile::from_bytes(const Shard& index,
                                                     std::span<const Shard> shards) {
     SafetensorsFile file;
-    KVIK_TRY_VOID(file.read_sharded(index, [&](const std::string& name) -> Result<Mapped> {
-        const auto at = std::find_if(shards.begin(), shards.end(),
-                                     [&](const Shard& shard) { return shard.name == name; });
-        if (at != shards.end()) return Mapped{*at};
-        return fail(ErrorKind::file,
-                    fmt::format("cannot open {}: it is not among the shards", name));
-    }));
-    file.sort_names();
+    KVIK_TRY_VOID(file.read_sharded(
+        as_text(index.bytes), index.name, [&](const std::string& name) -> Result<WeightFile> {
+            const auto at = std::find_if(shards.begin(), shards.end(),
+                                         [&](const Shard& shard) { return shard.name == name; });
+            if (at != shards.end()) return WeightFile::of_bytes(at->bytes, at->name);
+            return fail(ErrorKind::file,
+                        fmt::format("cannot open {}: it is not among the shards", name));
+        }));
+    KVIK_TRY_VOID(file.sort_names());
     return file;
 }
 
-Result<void> SafetensorsFile::read_sharded(const Shard& index_file, const OpenShard& open_shard) {
-    KVIK_TRY(const SafetensorsIndex index,
-             read_safetensors_index(as_text(index_file.bytes), index_file.name));
-    IndexCheck check(index, index_file.name);
+Result<void> SafetensorsFile::read_sharded(std::string_view index_text,
+                                           const std::string& index_name,
+                                           const OpenShard& open_shard) {
+    KVIK_TRY(const SafetensorsIndex index, read_safetensors_index(index_text, index_name));
+    IndexCheck check(index, index_name);
     for (uint32_t shard = 0; shard < index.shards.size(); ++shard) {
-        const size_t n_tensors = tensors_.size();
-        const size_t n_skipped = skipped_.size();
-        KVIK_TRY(Mapped opened, open_shard(index.shards[shard]));
-        KVIK_TRY_VOID(read(std::move(opened)));
-        for (size_t i = n_tensors; i < tensors_.size(); ++i)
-            KVIK_TRY_VOID(check.shard_has(shard, tensors_[i].name, tensors_[i].offset));
-        for (size_t i = n_skipped; i < skipped_.size(); ++i)
-            KVIK_TRY_VOID(check.shard_has(shard, skipped_[i].name, skipped_[i].offset));
+        KVIK_TRY(WeightFile opened, open_shard(index.shards[shard]));
+        KVIK_TRY_VOID(read(std::move(opened), [&](const std::string& tensor) {
+            return check.is_wanted(shard, tensor);
+        }));
     }
     return check.nothing_is_missing();
 }
 
-Result<void> SafetensorsFile::read(Mapped mapped) {
-    KVIK_TRY(std::vector<SafetensorsInfo> infos,
-             read_safetensors_header(mapped.shard.bytes, mapped.shard.name));
+Result<void> SafetensorsFile::read(WeightFile file, const IsWanted& is_wanted) {
+    KVIK_TRY(std::vector<SafetensorsInfo> infos, read_safetensors_header(file));
+    file.forget_head();
     for (SafetensorsInfo& info : infos) {
+        if (is_wanted && !is_wanted(info.name)) continue;
         std::string why = why_skipped(info);
         if (!why.empty()) {
             const bool matters = could_matter(info);
-            skipped_.push_back({std::move(info.name), std::move(why), info.offset, matters});
+            skipped_.push_back(
+                {std::move(info.name), std::move(why), info.offset, file.name(), matters});
             continue;
         }
         tensors_.push_back(entry_of(std::move(info)));
-        shard_of_.push_back(static_cast<uint32_t>(shards_.size()));
+        tensors_.back().file = static_cast<uint32_t>(files_.size());
     }
-    shards_.push_back(std::move(mapped));
+    files_.push_back(std::move(file));
     return {};
 }
 
-void SafetensorsFile::sort_names() {
-    by_name_ = sorted_index(tensors_.size(),
-                            [&](uint32_t i) -> std::string_view { return tensors_[i].name; });
+// Also sees to it that no two files have a tensor of one name.
+Result<void> SafetensorsFile::sort_names() {
+    const auto name_of = [&](uint32_t i) -> std::string_view { return tensors_[i].name; };
+    by_name_ = sorted_index(tensors_.size(), name_of);
     std::sort(skipped_.begin(), skipped_.end(),
               [](const SkippedTensor& a, const SkippedTensor& b) { return a.name < b.name; });
+    const auto twins = find_twins(std::span<const uint32_t>(by_name_), name_of);
+    if (!twins) return {};
+    return fail(
+        ErrorKind::file,
+        fmt::format("{}: tensor {} at byte {} is in {} too, and no index says which of them "
+                    "counts: keep the files of one model in a directory",
+                    file_of(tensors_[twins->second]), in_quotes(name_of(twins->first)),
+                    tensors_[twins->second].offset, file_of(tensors_[twins->first])));
 }
 
-const SafetensorsFile::Mapped& SafetensorsFile::shard_of(const TensorEntry& entry) const {
-    const TensorEntry* begin = tensors_.data();
-    KVIK_CHECK(
-        std::greater_equal<>()(&entry, begin) && std::less<>()(&entry, begin + tensors_.size()),
-        "an entry belongs to the file that is asked for its bytes");
-    return shards_[shard_of_[&entry - begin]];
+const std::string& SafetensorsFile::file_of(const TensorEntry& entry) const {
+    KVIK_CHECK(entry.file < files_.size(), "an entry belongs to the file that is asked about it");
+    return files_[entry.file].name();
 }
 
 TensorView SafetensorsFile::view(const TensorEntry& entry) const {
-    return {entry.dtype, entry.shape,
-            shard_of(entry).shard.bytes.subspan(entry.offset, entry.n_bytes)};
+    return {entry.dtype, entry.shape, files_[entry.file].view(entry.offset, entry.n_bytes)};
 }
 
 Result<void> SafetensorsFile::read(const TensorEntry& entry, uint64_t begin,
                                    std::span<std::byte> to) const {
     KVIK_CHECK(begin <= entry.n_bytes && to.size() <= entry.n_bytes - begin,
                "only bytes of the entry are read");
-    const Mapped& mapped = shard_of(entry);
-    if (mapped.mapping) return mapped.mapping->read(entry.offset + begin, to);
-    std::memcpy(to.data(), view(entry).bytes.data() + begin, to.size());
-    return {};
+    return files_[entry.file].read(entry.offset + begin, to);
 }
 
 const TensorEntry* SafetensorsFile::find(std::string_view name) const {

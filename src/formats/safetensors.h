@@ -1,26 +1,27 @@
-// SafetensorsFile: the weights of a Hugging Face directory: model.safetensors, or
-// model.safetensors.index.json and the shards that it names.
+// SafetensorsFile: the weights of a Hugging Face directory: one file, or an index and the shards that
+// it names, or several files that share no tensor.
 //
-// Owner   a mapping for each shard, or nothing if made from bytes: then those outlive it.
+// Use     safetensors_folder.h says which files of a directory these are.
+// Owner   the files, or nothing if made from bytes: then those outlive it.
 // Threads const from any thread.
 // Cost    open reads the headers once, no tensor data.
-// Invariant as TensorFile says; besides, index and shards agree on every tensor, and a tensor whose
-//         type, rank or emptiness an entry cannot express is in skipped(), with the reason.
+// Invariant as TensorFile says; besides, every tensor of the index is in the shard that it names
+//         (copies in others are passed over), and a tensor whose type, rank or emptiness an entry
+//         cannot express is in skipped(), with the reason.
 // Errors  ErrorKind::file, one line: file, field and tensor, byte offset, remedy.
 #pragma once
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/mapped_file.h"
 #include "base/result.h"
 #include "formats/safetensors_index.h"
 #include "formats/tensor_file.h"
+#include "formats/weight_file.h"
 
 namespace kvik {
 
@@ -37,6 +38,7 @@ class SafetensorsFile final : public TensorFile {
     static Result<SafetensorsFile> from_bytes(const Shard& index, std::span<const Shard> shards);
 
     std::span<const TensorEntry> tensors() const override { return tensors_; }
+    const std::string& file_of(const TensorEntry& entry) const override;
     TensorView view(const TensorEntry& entry) const override;
     Result<void> read(const TensorEntry& entry, uint64_t begin,
                       std::span<std::byte> to) const override;
@@ -44,22 +46,18 @@ class SafetensorsFile final : public TensorFile {
     std::span<const SkippedTensor> skipped() const override { return skipped_; }
 
   private:
-    struct Mapped {
-        Shard shard;
-        std::optional<MappedFile> mapping = {};
-    };
-    using OpenShard = std::function<Result<Mapped>(const std::string& name)>;
+    using OpenShard = std::function<Result<WeightFile>(const std::string& name)>;
+    // Whether the tensor of that name is of the model; says so once for each.
+    using IsWanted = std::function<bool(const std::string& name)>;
 
     SafetensorsFile() = default;
-    static Result<Mapped> map(const std::string& path);
-    Result<void> read_sharded(const Shard& index, const OpenShard& open_shard);
-    Result<void> read(Mapped shard);
-    void sort_names();
-    const Mapped& shard_of(const TensorEntry& entry) const;
+    Result<void> read_sharded(std::string_view index, const std::string& index_name,
+                              const OpenShard& open_shard);
+    Result<void> read(WeightFile file, const IsWanted& is_wanted = {});
+    Result<void> sort_names();
 
-    std::vector<Mapped> shards_;
-    std::vector<TensorEntry> tensors_;  // shard after shard, each in its header's order
-    std::vector<uint32_t> shard_of_;    // of tensors_, into shards_
+    std::vector<WeightFile> files_;
+    std::vector<TensorEntry> tensors_;  // file after file, each in its header's order
     std::vector<uint32_t> by_name_;     // indices into tensors_, ascending by name
     std::vector<SkippedTensor> skipped_;
 };

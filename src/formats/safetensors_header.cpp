@@ -109,11 +109,16 @@ Result<void> check_names(const ByteCursor& cursor, const std::vector<Safetensors
 
 }  // namespace
 
-Result<std::vector<SafetensorsInfo>> read_safetensors_header(std::span<const std::byte> bytes,
-                                                             std::string_view file) {
-    ByteCursor cursor(bytes, file);
+Result<std::vector<SafetensorsInfo>> read_safetensors_header(WeightFile& file) {
     const Field length{"header length"};
-    KVIK_TRY(const uint64_t n_bytes, cursor.number<uint64_t>(length));
+    KVIK_TRY(const std::span<const std::byte> begin, file.head(sizeof(uint64_t)));
+    ByteCursor first(begin, file.name(), file.n_bytes());
+    KVIK_TRY(const uint64_t n_bytes, first.number<uint64_t>(length));
+    const bool is_there = n_bytes <= kMaxHeaderBytes && n_bytes <= first.n_left();
+    KVIK_TRY(const std::span<const std::byte> bytes,
+             file.head(is_there ? first.offset() + n_bytes : first.offset()));
+    ByteCursor cursor(bytes, file.name(), file.n_bytes());
+    KVIK_TRY_VOID(cursor.take(length, sizeof(uint64_t)));
     if (n_bytes > kMaxHeaderBytes)
         return tl::unexpected<Error>(cursor.error_at(
             0, length,

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "formats/weight_file.h"
 
 namespace kvik {
 
@@ -31,8 +32,7 @@ struct SafetensorsInfo {
     uint64_t begin = 0;  // byte where its description begins
 };
 
-// In the header's order. `file` is for messages.
-Result<std::vector<SafetensorsInfo>> read_safetensors_header(std::span<const std::byte> bytes,
-                                                             std::string_view file);
+// In the header's order. Reads the head of the file and no more.
+Result<std::vector<SafetensorsInfo>> read_safetensors_header(WeightFile& file);
 
 }  // namespace kvik

@@ -153,6 +153,99 @@ TEST(SafetensorsFile, one_file_is_preferred_to_shards) {
     EXPECT_EQ((*file)->find("a"), nullptr);
 }
 
+// The tensors a, b and c, the directory's other files left out.
+void expect_shards(const std::string& folder) {
+    const auto file = open_safetensors(folder);
+    ASSERT_TRUE(file) << file.error().message;
+    ASSERT_EQ((*file)->tensors().size(), 3u);
+    EXPECT_EQ(bytes_of(**file, "a"), raw(std::array{3.0f}));
+    EXPECT_EQ(bytes_of(**file, "b"), raw(kValues));
+    EXPECT_EQ(bytes_of(**file, "c"), raw(std::array{1.0f, 2.0f}));
+    for (const TensorEntry& entry : (*file)->tensors()) {
+        std::vector<std::byte> read(entry.n_bytes);
+        ASSERT_TRUE((*file)->read(entry, 0, read));
+        EXPECT_EQ(read, bytes_of(**file, entry.name));
+    }
+}
+
+TEST(SafetensorsFile, files_of_any_names_are_read_as_one_model) {
+    namespace fs = std::filesystem;
+    struct Naming {
+        std::vector<std::string> shards;  // of two_shards()
+        std::vector<std::string> beside = {};
+    };
+    const Naming namings[] = {
+        {{"a.safetensors", "b.safetensors"}},
+        {{"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"}},
+        {{"pytorch_model-00001-of-00002.safetensors", "pytorch_model-00002-of-00002.safetensors"},
+         {"consolidated.safetensors"}},
+        {{"consolidated.00.safetensors", "consolidated.01.safetensors"}},
+        {{"x.safetensors", "y.safetensors"}, {"adapter_model.safetensors"}},
+    };
+    for (const Naming& naming : namings) {
+        SCOPED_TRACE(naming.shards[0]);
+        const TempFolder folder;
+        const auto shards = two_shards();
+        for (size_t i = 0; i < 2; ++i)
+            ASSERT_TRUE(shards[i].write(folder.path + "/" + naming.shards[i]));
+        for (const std::string& name : naming.beside)
+            ASSERT_TRUE(shards[0].write(folder.path + "/" + name));
+        expect_shards(folder.path);
+    }
+}
+
+TEST(SafetensorsFile, an_index_of_any_name_is_found) {
+    for (const char* name : {"model.safetensors.index.json", "consolidated.safetensors.index.json",
+                             "x.safetensors.index.json"}) {
+        const TempFolder folder;
+        ASSERT_TRUE(write_shards(folder.path, two_shards()));
+        std::filesystem::rename(folder.path + "/model.safetensors.index.json",
+                                folder.path + "/" + name);
+        // No business of the index.
+        ASSERT_TRUE(two_shards()[0].write(folder.path + "/other.safetensors"));
+        expect_shards(folder.path);
+    }
+}
+
+TEST(SafetensorsFile, one_file_of_any_name_is_the_model) {
+    for (const char* name : {"pytorch_model.safetensors", "x.safetensors",
+                             "consolidated.safetensors", "model-00001-of-00001.safetensors"}) {
+        const TempFolder folder;
+        ASSERT_TRUE(
+            SafetensorsWriter().f32_tensor("a", {6}, kValues).write(folder.path + "/" + name));
+        const auto file = open_safetensors(folder.path);
+        ASSERT_TRUE(file) << file.error().message;
+        EXPECT_EQ(bytes_of(**file, "a"), raw(kValues));
+    }
+}
+
+// A copy in another shard is passed over, wherever it lies; a tensor that the index does not know
+// ("c") is the model's as well.
+TEST(SafetensorsFile, the_index_says_which_shard_a_tensor_is_of) {
+    for (const uint32_t stale : {0u, 1u}) {
+        const TempFolder folder;
+        std::array<SafetensorsWriter, 2> shards;
+        shards[stale].f32_tensor("a", {1}, std::array{9.0f});
+        shards[1 - stale].f32_tensor("a", {1}, std::array{3.0f});
+        shards[0].f32_tensor("c", {2}, std::array{1.0f, 2.0f});
+        shards[1].f32_tensor("b", {6}, kValues);
+        shards[0].f32_tensor("d", {1}, std::array{0.0f});
+        shards[1].f32_tensor("d", {1}, std::array{4.0f});
+        for (const uint32_t i : {0u, 1u})
+            ASSERT_TRUE(shards[i].write(folder.path + "/" + std::to_string(i) + ".safetensors"));
+        std::ofstream(folder.path + "/model.safetensors.index.json")
+            << R"({"weight_map":{"b":"1.safetensors","d":"0.safetensors","a":")" << 1 - stale
+            << R"(.safetensors"}})";
+        const auto file = open_safetensors(folder.path);
+        ASSERT_TRUE(file) << file.error().message;
+        EXPECT_EQ((*file)->tensors().size(), 4u);
+        EXPECT_EQ(bytes_of(**file, "a"), raw(std::array{3.0f}));
+        EXPECT_EQ(bytes_of(**file, "b"), raw(kValues));
+        EXPECT_EQ(bytes_of(**file, "c"), raw(std::array{1.0f, 2.0f}));
+        EXPECT_EQ(bytes_of(**file, "d"), raw(std::array{0.0f}));
+    }
+}
+
 TEST(SafetensorsFile, a_shard_that_is_not_there_is_named) {
     const TempFolder folder;
     ASSERT_TRUE(write_shards(folder.path, two_shards()));
@@ -163,8 +256,10 @@ TEST(SafetensorsFile, a_shard_that_is_not_there_is_named) {
 
 TEST(SafetensorsFile, a_directory_without_weights_says_what_it_needs) {
     const TempFolder folder;
-    expect_refused(open_safetensors(folder.path), ErrorKind::file,
-                   {folder.path, "neither model.safetensors nor model.safetensors.index.json"});
+    expect_refused(
+        open_safetensors(folder.path), ErrorKind::file,
+        {folder.path,
+         "neither model.safetensors nor model.safetensors.index.json nor another *.safetensors"});
     expect_refused(open_safetensors("/nowhere"), ErrorKind::file, {"/nowhere: has neither"});
 }
 

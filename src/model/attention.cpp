@@ -1,6 +1,7 @@
 #include "model/attention.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -165,6 +166,15 @@ void attend_chunk(const LayerAttention& all, const AttentionItem& item, const It
     }
 }
 
+// to_half makes numbers of what is none.
+bool is_finite(const float* x, uint32_t n) {
+    constexpr uint32_t kExponent = 0x7f800000;
+    uint32_t n_bad = 0;
+    for (uint32_t i = 0; i < n; ++i)
+        n_bad += (std::bit_cast<uint32_t>(x[i]) & kExponent) == kExponent;
+    return n_bad == 0;
+}
+
 // Dimensions of K's group g: the last one may have 16.
 uint32_t group_dims(uint32_t head_dim, uint32_t g) {
     return std::min(kKGroupDims, head_dim - g * kKGroupDims);
@@ -299,7 +309,7 @@ bool write_k(const KernelTable& kernels, const KvView& kv, const SequenceRows& s
         kernels.to_half(k, dim, half);
         auto* to = reinterpret_cast<uint16_t*>(tile) + lane;
         for (uint32_t d = 0; d < dim; ++d) to[d * kKTileTokens] = half[d];
-        return true;
+        return is_finite(k, dim);
     }
     alignas(4) int8_t q[kMaxHeadDim];
     auto* scales = reinterpret_cast<float*>(tile + dim * kKTileTokens) + lane;
@@ -331,7 +341,7 @@ bool write_v(const KernelTable& kernels, const KvView& kv, const SequenceRows& s
     }
     if (spec.type == KvType::f16) {
         kernels.to_half(v, dim, reinterpret_cast<uint16_t*>(out));
-        return true;
+        return is_finite(v, dim);
     }
     auto* scales = reinterpret_cast<float*>(tile + dim * kKTileTokens);
     return kernels.quantize_group(v, dim, reinterpret_cast<int8_t*>(out), scales + lane) != 0;

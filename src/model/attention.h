@@ -16,8 +16,7 @@
 namespace kvik {
 
 // Writes one head's K (already turned by RoPE) or V of a batch row, kv.spec.head_dim numbers, to its
-// block. False: a value is
-// NaN or infinite, and the KV is of a type that cannot say so (q8).
+// block. False: a value is NaN or infinite, and the KV is of a type that cannot say so (f16, q8).
 [[nodiscard]] bool write_k(const KernelTable& kernels, const KvView& kv,
                            const SequenceRows& sequence, uint32_t layer, uint32_t position,
                            uint32_t kv_head, const float* k);

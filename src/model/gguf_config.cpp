@@ -72,12 +72,12 @@ Result<std::vector<double>> read_divisors(const GgufFile& file, uint32_t n_dims)
     const auto refuse = [&](std::string_view problem) {
         return fail(ErrorKind::file,
                     fmt::format("{}: tensor '{}' at byte {} {}: convert the model again",
-                                file.metadata().file(), name, entry->offset, problem));
+                                file.file_of(*entry), name, entry->offset, problem));
     };
     if (entry->dtype != DType::f32 || entry->shape != Shape{{n_dims / 2, 1, 1, 1}, 1})
         return refuse(fmt::format("is not {} numbers of type F32", n_dims / 2));
     std::vector<float> values(n_dims / 2);
-    dtype_info(DType::f32).decode(file.view(*entry).data(), values.size(), values.data());
+    KVIK_TRY_VOID(file.read(*entry, 0, std::as_writable_bytes(std::span(values))));
     for (const float value : values)
         if (!(value >= 1e-3f && value <= 1e6f))
             return refuse(fmt::format("holds {}, the range is 0.001 .. 1000000", value));

@@ -52,7 +52,7 @@ Result<ModelFormat> format_of_model(const std::string& path) {
 Result<ModelWords> open_words(const std::string& path) {
     KVIK_TRY(const ModelFormat format, format_of_model(path));
     if (format == ModelFormat::gguf) {
-        KVIK_TRY(const GgufFile file, GgufFile::open(path));
+        KVIK_TRY(const GgufFile file, GgufFile::open_first_part(path));
         return words_of(file.metadata());
     }
     // Text works without a configuration that kvik could run.

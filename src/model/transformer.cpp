@@ -10,6 +10,7 @@
 #include "base/thread_pool.h"
 #include "kernels/matmul.h"
 #include "model/attention.h"
+#include "model/find_damage.h"
 #include "model/transformer_step.h"
 
 namespace kvik {
@@ -70,7 +71,8 @@ Result<void> Transformer::forward(const Batch& batch, const KvView& kv, Scratch&
     KVIK_CHECK(batch.tokens.size() <= s.limits.n_rows, "a batch fits its scratch");
     KVIK_CHECK(logits.size() == batch.logits_rows.size() * config_.vocab_size,
                "one row of logits for each row that is wanted");
-    KVIK_CHECK(kv.spec.n_layers == config_.n_layers && kv.spec.head_dim == config_.padded_head_dim() &&
+    KVIK_CHECK(kv.spec.n_layers == config_.n_layers &&
+                   kv.spec.head_dim == config_.padded_head_dim() &&
                    kv.spec.n_kv_heads == config_.n_kv_heads,
                "the KV storage is this model's");
     if (s.limits.profile) s.limits.profile->begin_step();
@@ -81,12 +83,20 @@ Result<void> Transformer::forward(const Batch& batch, const KvView& kv, Scratch&
     });
     if (s.limits.profile) s.limits.profile->end_step();
     const uint32_t bad = s.bad_layer.load(std::memory_order_relaxed);
-    if (bad != 0)
+    if (bad == 0) return {};
+    const std::string damage = find_damage(weights_, config_);
+    if (damage.empty())
         return fail(ErrorKind::failed,
-                    fmt::format("an activation of layer {} of {} is NaN or infinite: the weights "
-                                "are damaged, or the model needs a type with more range",
+                    fmt::format("layer {} of {} computes NaN or infinite numbers, and no weight is "
+                                "one: the model needs types with more range, try --kv f32 and "
+                                "KVIK_ACT=f32; kvik show --check MODEL reads every weight",
                                 bad - 1, config_.n_layers));
-    return {};
+    return fail(
+        ErrorKind::failed,
+        fmt::format("layer {} of {} computes NaN or infinite numbers, because {} hold such: "
+                    "the file is damaged, kvik show --check MODEL names the tensor; fetch "
+                    "or convert the model again",
+                    bad - 1, config_.n_layers, damage));
 }
 
 void Transformer::run(const Step& step) const {

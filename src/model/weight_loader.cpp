@@ -68,16 +68,17 @@ const SkippedTensor* find_skipped(const TensorFile& file, ModelFormat format,
     return nullptr;
 }
 
-tl::unexpected<Error> unusable(const SkippedTensor& skipped, const std::string& file_name) {
-    return fail(ErrorKind::unsupported,
-                fmt::format("{}: tensor {} at byte {} {}: convert the model again", file_name,
-                            in_quotes(skipped.name), skipped.offset, skipped.why));
+tl::unexpected<Error> unusable(const SkippedTensor& skipped) {
+    return fail(
+        ErrorKind::unsupported,
+        fmt::format("{}: tensor {} at byte {} {}: use the model in another type, or as a "
+                    "GGUF",
+                    skipped.file, in_quotes(skipped.name), skipped.offset, skipped.why));
 }
 
 tl::unexpected<Error> missing(const TensorFile& file, const std::string& file_name,
                               ModelFormat format, const std::string& name, const Shape& shape) {
-    if (const SkippedTensor* skipped = find_skipped(file, format, name))
-        return unusable(*skipped, file_name);
+    if (const SkippedTensor* skipped = find_skipped(file, format, name)) return unusable(*skipped);
     return fail(ErrorKind::file,
                 fmt::format("{}: tensor '{}' {} is missing: the file is incomplete or of another "
                             "architecture than it says, fetch or convert it again",
@@ -89,17 +90,19 @@ Result<const TensorEntry*> find(const TensorFile& file, const std::string& file_
     const TensorEntry* entry = find_by_name(file, format, name);
     if (!entry) return missing(file, file_name, format, name, shape);
     if (entry->shape != shape)
-        return fail(ErrorKind::file,
-                    fmt::format("{}: tensor '{}' at byte {} has shape {}, but the hyper-parameters "
-                                "ask for {}: convert the model again",
-                                file_name, name, entry->offset, shape_text(entry->shape),
-                                shape_text(shape)));
+        return fail(
+            ErrorKind::file,
+            fmt::format("{}: tensor '{}' at byte {} has shape {}, but the hyper-parameters "
+                        "ask for {}: weights and hyper-parameters are not of one model, get both "
+                        "from one source",
+                        file.file_of(*entry), name, entry->offset, shape_text(entry->shape),
+                        shape_text(shape)));
     return entry;
 }
 
 // A tensor that nothing here reads (a bias, an adapter) would silently change what the model says.
-Result<void> refuse_leftovers(const TensorFile& file, const std::string& file_name,
-                              const WeightPlan& plan, const std::vector<Job>& jobs) {
+Result<void> refuse_leftovers(const TensorFile& file, const WeightPlan& plan,
+                              const std::vector<Job>& jobs) {
     std::unordered_set<const TensorEntry*> used;
     for (const Job& job : jobs) used.insert(job.entry);
     for (const std::string& name : plan.ignored)
@@ -111,7 +114,7 @@ Result<void> refuse_leftovers(const TensorFile& file, const std::string& file_na
                 fmt::format("{}: tensor {} {} at byte {} is no part of the architecture "
                             "as kvik computes it, answers without it would be wrong: take a "
                             "model without it",
-                            file_name, in_quotes(entry.name), shape_text(entry.shape),
+                            file.file_of(entry), in_quotes(entry.name), shape_text(entry.shape),
                             entry.offset));
     const auto is_ignored = [&](const SkippedTensor& skipped) {
         return std::any_of(plan.ignored.begin(), plan.ignored.end(), [&](const std::string& name) {
@@ -119,7 +122,7 @@ Result<void> refuse_leftovers(const TensorFile& file, const std::string& file_na
         });
     };
     for (const SkippedTensor& skipped : file.skipped())
-        if (skipped.could_matter && !is_ignored(skipped)) return unusable(skipped, file_name);
+        if (skipped.could_matter && !is_ignored(skipped)) return unusable(skipped);
     return {};
 }
 
@@ -141,10 +144,11 @@ Result<std::vector<Job>> make_jobs(const TensorFile& file, const std::string& fi
         const Shape shape = {{v.part.n_all > 0 ? v.part.n_all : v.n, 1, 1, 1}, 1};
         KVIK_TRY(const TensorEntry* entry, find(file, file_name, plan.format, v.name, shape));
         if (dtype_info(entry->dtype).group_size != 1)
-            return fail(ErrorKind::unsupported,
-                        fmt::format("{}: tensor '{}' is {}, norms and biases are F32, F16 or BF16: "
-                                    "convert the model again",
-                                    file_name, v.name, dtype_info(entry->dtype).name));
+            return fail(
+                ErrorKind::unsupported,
+                fmt::format("{}: tensor '{}' is {}, kvik reads norms and biases in F32, F16 "
+                            "and BF16: quantise the model again and keep them in F32",
+                            file.file_of(*entry), v.name, dtype_info(entry->dtype).name));
         jobs.push_back({.entry = entry,
                         .part = v.part,
                         .vector = v.to,
@@ -161,7 +165,7 @@ Result<std::vector<Job>> make_jobs(const TensorFile& file, const std::string& fi
             return fail(ErrorKind::unsupported,
                         fmt::format("{}: tensor '{}' is {}, which has no kernels here: take a "
                                     "model in another type",
-                                    file_name, m.name, dtype_info(entry->dtype).name));
+                                    file.file_of(*entry), m.name, dtype_info(entry->dtype).name));
         *m.to = {*type, m.n_out, m.n_in, nullptr};
         Job job = {.entry = entry, .part = m.part, .matrix = m.to, .at = arena_bytes};
         job.tiles_per_slice = static_cast<uint32_t>(
@@ -270,7 +274,7 @@ Result<uint64_t> check_weights(const TensorFile& file, const std::string& file_n
                                const WeightPlan& plan) {
     uint64_t arena_bytes = 0;
     KVIK_TRY(const std::vector<Job> jobs, make_jobs(file, file_name, plan, arena_bytes));
-    KVIK_TRY_VOID(refuse_leftovers(file, file_name, plan, jobs));
+    KVIK_TRY_VOID(refuse_leftovers(file, plan, jobs));
     return arena_bytes;
 }
 
@@ -281,7 +285,7 @@ Result<PackedWeights> pack_weights(const TensorFile& file, const std::string& fi
     PackedWeights packed;
     uint64_t arena_bytes = 0;
     KVIK_TRY(std::vector<Job> jobs, make_jobs(file, file_name, plan, arena_bytes));
-    KVIK_TRY_VOID(refuse_leftovers(file, file_name, plan, jobs));
+    KVIK_TRY_VOID(refuse_leftovers(file, plan, jobs));
     KVIK_TRY(weights.arena, Arena::reserve(arena_bytes + kTail, "weights"));
     std::byte* arena = weights.arena.data();
 

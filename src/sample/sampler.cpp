@@ -65,7 +65,7 @@ tl::unexpected<Error> no_token(float largest, uint32_t position) {
     if (largest > 0)
         return fail(ErrorKind::failed,
                     fmt::format("the logits for position {} hold NaN or infinity: no token can be "
-                                "picked, the model file may be damaged",
+                                "picked; kvik show --check MODEL says whether the file is damaged",
                                 position));
     return fail(
         ErrorKind::failed,

@@ -160,6 +160,39 @@ void tensors(Cases& cases) {
             .bytes());
 }
 
+// Part `part` of `n_parts`, with one tensor.
+Bytes split_part(uint32_t part, uint32_t n_parts, std::string_view tensor, uint32_t n_tensors) {
+    return GgufWriter()
+        .set("split.no", static_cast<uint16_t>(part))
+        .set("split.count", static_cast<uint16_t>(n_parts))
+        .set("split.tensors.count", static_cast<int32_t>(n_tensors))
+        .random_tensor(tensor, DType::f32, {4}, 1)
+        .bytes();
+}
+
+void splits(Cases& cases) {
+    const auto add_split = [&](std::string lie, std::vector<HostileFile::Part> parts) {
+        const std::string open = parts[0].name;
+        cases.push_back({"GGUF: split models", std::move(lie), std::move(parts), open});
+    };
+    const std::string first = "m-00001-of-00002.gguf", second = "m-00002-of-00002.gguf";
+    add_split("part 1 of 2 alone", {{first, split_part(0, 2, "a", 2)}});
+    add_split("part 2 of 2 alone", {{second, split_part(1, 2, "b", 2)}});
+    add_split("part 1 of 2 by another name", {{"m.gguf", split_part(0, 2, "a", 2)}});
+    add_split("part 3 of 2", {{first, split_part(2, 2, "a", 2)}});
+    add_split("65535 parts", {{first, split_part(0, 65535, "a", 2)}});
+    add_split("part 1 of 2 twice",
+              {{first, split_part(0, 2, "a", 2)}, {second, split_part(0, 2, "b", 2)}});
+    add_split("a part of another number of parts",
+              {{first, split_part(0, 2, "a", 2)}, {second, split_part(1, 3, "b", 2)}});
+    add_split("a tensor in two parts",
+              {{first, split_part(0, 2, "a", 2)}, {second, split_part(1, 2, "a", 2)}});
+    add_split("3 tensors, and the parts have 2",
+              {{first, split_part(0, 2, "a", 3)}, {second, split_part(1, 2, "b", 3)}});
+    add_split("a part that is cut",
+              {{first, split_part(0, 2, "a", 2)}, {second, cut(split_part(1, 2, "b", 2), 100)}});
+}
+
 }  // namespace
 
 std::vector<HostileFile> hostile_ggufs() {
@@ -169,6 +202,7 @@ std::vector<HostileFile> hostile_ggufs() {
     arrays(cases);
     alignments(cases);
     tensors(cases);
+    splits(cases);
     return cases;
 }
 

@@ -142,13 +142,14 @@ void places(Cases& cases) {
 
 constexpr std::string_view kShardName = "model-00001-of-00002.safetensors";
 
+Bytes shard(std::string_view name) {
+    return safetensors_bytes(
+        fmt::format(R"({{"{}":{{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}}})", name),
+        Bytes(8));
+}
+
 // The index as it is given, and two shards, of a tensor "a" and a tensor "b".
 void add_index(Cases& cases, std::string lie, std::string_view index) {
-    const auto shard = [](std::string_view name) {
-        return safetensors_bytes(
-            fmt::format(R"({{"{}":{{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}}})", name),
-            Bytes(8));
-    };
     cases.push_back({"safetensors: index",
                      std::move(lie),
                      {{"model.safetensors.index.json", raw(index)},
@@ -189,6 +190,36 @@ void indices(Cases& cases) {
     add_map(cases, "no tensor of a file but another", R"("x":"model-00002-of-00002.safetensors")");
 }
 
+void directories(Cases& cases) {
+    cases.push_back({"safetensors: directory",
+                     "one of two parts and no index",
+                     {{std::string(kShardName), shard("a")}},
+                     ""});
+    cases.push_back({"safetensors: directory",
+                     "two files that both have a tensor, and no index",
+                     {{"x.safetensors", shard("a")}, {"y.safetensors", shard("a")}},
+                     ""});
+    cases.push_back({"safetensors: directory",
+                     "parts of two models and no index",
+                     {{"x-00001-of-00001.safetensors", shard("a")},
+                      {"y-00001-of-00001.safetensors", shard("b")}},
+                     ""});
+    cases.push_back(
+        {"safetensors: directory",
+         "two indices",
+         {{"x.safetensors.index.json", raw("{}")}, {"y.safetensors.index.json", raw("{}")}},
+         ""});
+    cases.push_back({"safetensors: directory",
+                     "an adapter alone",
+                     {{"adapter_model.safetensors", shard("a")}},
+                     ""});
+    cases.push_back({"safetensors: directory",
+                     "weights in Python's own format",
+                     {{"pytorch_model.bin", raw("x")}},
+                     ""});
+    cases.push_back({"safetensors: directory", "a GGUF file alone", {{"m.gguf", raw("GGUF")}}, ""});
+}
+
 }  // namespace
 
 std::vector<HostileFile> hostile_safetensors() {
@@ -197,6 +228,7 @@ std::vector<HostileFile> hostile_safetensors() {
     tensors(cases);
     places(cases);
     indices(cases);
+    directories(cases);
     return cases;
 }
 

@@ -103,7 +103,9 @@ Looked look_at(const DiskFile& file, const FoundSegment& found) {
     });
     checked.n_bytes = looked.end.file_bytes;
     checked.n_records = looked.sound.size();
-    checked.bytes_lost = looked.end.file_bytes - std::min(looked.end.offset, looked.end.file_bytes);
+    checked.n_damaged += looked.end.n_gaps;
+    checked.bytes_lost = looked.end.gap_bytes + looked.end.file_bytes -
+                         std::min(looked.end.offset, looked.end.file_bytes);
     checked.state = checked.n_damaged > 0 ? SegmentState::damaged : state_of(looked.end.tail);
     return looked;
 }
@@ -142,10 +144,29 @@ bool wants_repair(const CheckedSegment& checked) {
     return checked.state == SegmentState::torn || checked.state == SegmentState::damaged;
 }
 
-CheckedSegment check_segment(SegmentFolder& folder, const FoundSegment& found, Repair repair) {
-    const auto access = repair == Repair::yes ? DiskFile::Access::write : DiskFile::Access::read;
-    auto file = DiskFile::open(folder.path_of(found.name), access, nullptr);
-    if (!file) return {.name = found.name, .state = SegmentState::unread, .n_bytes = found.n_bytes};
+bool is_denied(int error) {
+    return error == EACCES || error == EPERM;
+}
+
+// Nothing: it is not there any more.
+std::optional<CheckedSegment> check_segment(SegmentFolder& folder, const FoundSegment& found,
+                                            Repair repair, DiskFaults* faults) {
+    const std::string path = folder.path_of(found.name);
+    const bool writes = repair == Repair::yes;
+    auto file =
+        DiskFile::open(path, writes ? DiskFile::Access::write : DiskFile::Access::read, faults);
+    // What may only be read is only looked at.
+    if (!file && writes && is_denied(errno)) {
+        repair = Repair::no;
+        file = DiskFile::open(path, DiskFile::Access::read, faults);
+    }
+    if (!file) {
+        if (errno == ENOENT) return {};
+        return CheckedSegment{
+            .name = found.name,
+            .state = is_denied(errno) ? SegmentState::denied : SegmentState::unread,
+            .n_bytes = found.n_bytes};
+    }
     // Held to the end of the check: nobody goes on in it, and nobody deletes it, meanwhile.
     const bool is_in_use = !file->try_lock();
     Looked looked = look_at(*file, found);
@@ -157,7 +178,8 @@ CheckedSegment check_segment(SegmentFolder& folder, const FoundSegment& found, R
 
 }  // namespace
 
-Result<std::vector<CheckedSegment>> check_folder(const std::string& path, Repair repair) {
+Result<std::vector<CheckedSegment>> check_folder(const std::string& path, Repair repair,
+                                                 DiskFaults* faults) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0)
         return fail(ErrorKind::file, fmt::format("cannot open {}: {}", path, std::strerror(errno)));
@@ -165,10 +187,11 @@ Result<std::vector<CheckedSegment>> check_folder(const std::string& path, Repair
         return fail(ErrorKind::file, fmt::format("{} is no folder: name one that holds KV", path));
     if (::access(path.c_str(), R_OK | X_OK) != 0)
         return fail(ErrorKind::file, fmt::format("cannot read {}: {}", path, std::strerror(errno)));
-    SegmentFolder folder(path, nullptr);
+    SegmentFolder folder(path, faults);
     std::vector<CheckedSegment> checked;
     for (const FoundSegment& found : folder.list())
-        checked.push_back(check_segment(folder, found, repair));
+        if (auto segment = check_segment(folder, found, repair, faults))
+            checked.push_back(std::move(*segment));
     return checked;
 }
 

@@ -13,15 +13,17 @@
 #include <vector>
 
 #include "base/result.h"
+#include "tier/disk_faults.h"
 
 namespace kvik {
 
 enum class SegmentState : uint8_t {
     sound,
     torn,     // its last record was not finished: costs nothing but its bytes
-    damaged,  // records whose payload is not what was written, or a header that is none
+    damaged,  // records whose header or payload is not what was written, or no segment header
     unknown,  // another version of kvik wrote it
-    unread,   // the disk or the rights to it refused
+    unread,   // the disk refused
+    denied,   // of another user or group, who does not let others read it: no damage
 };
 
 enum class Repaired : uint8_t { no, cut, copied, deleted, failed, in_use };
@@ -32,14 +34,15 @@ struct CheckedSegment {
     bool is_in_use = false;  // a live process writes it; its torn tail is a record on its way
     uint64_t n_bytes = 0;
     uint64_t n_records = 0;   // sound ones
-    uint64_t n_damaged = 0;   // records with a sound header and a payload that is not
-    uint64_t bytes_lost = 0;  // behind the last sound header
+    uint64_t n_damaged = 0;   // records with a payload, or stretches with headers, that are not
+    uint64_t bytes_lost = 0;  // of these stretches, and behind the last sound header
     Repaired repaired = Repaired::no;
 };
 
 enum class Repair : uint8_t { no, yes };
 
-Result<std::vector<CheckedSegment>> check_folder(const std::string& folder, Repair repair);
+Result<std::vector<CheckedSegment>> check_folder(const std::string& folder, Repair repair,
+                                                 DiskFaults* faults = nullptr);
 
 // Damage is there, and was not repaired.
 bool is_damaged(const CheckedSegment& segment);

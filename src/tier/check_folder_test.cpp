@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
@@ -87,14 +88,72 @@ TEST_F(check_folder_of, a_damaged_payload_keeps_all_other_records) {
             EXPECT_EQ(read_rig(*tier, index[i].ref, path_[i], group), Read::right);
 }
 
-TEST_F(check_folder_of, a_damaged_header_keeps_what_lies_before_it) {
-    flip(kSegmentHeaderBytes + 2 * kRecordBytes + 50);
+// Whatever byte of whatever record's header.
+TEST_F(check_folder_of, a_damaged_header_loses_that_record_alone) {
+    for (uint64_t record = 0; record < path_.size(); ++record)
+        for (uint64_t at = 0; at < kShape.record_header_bytes(); at += 7) {
+            SCOPED_TRACE(std::to_string(record) + " at " + std::to_string(at));
+            const uint64_t place = kSegmentHeaderBytes + record * kRecordBytes + at;
+            flip(place);
+            const auto checked = check(Repair::no);
+            ASSERT_EQ(checked.size(), 1u);
+            EXPECT_EQ(checked[0].state, SegmentState::damaged);
+            EXPECT_EQ(checked[0].n_records, path_.size() - 1);
+            EXPECT_EQ(checked[0].bytes_lost, kRecordBytes);
+            EXPECT_EQ(n_found(), record);  // those behind it have lost the block before
+            flip(place);
+        }
+    EXPECT_EQ(check(Repair::no)[0].state, SegmentState::sound);
+}
+
+TEST_F(check_folder_of, damaged_headers_next_to_one_another_lose_these_records) {
+    flip(kSegmentHeaderBytes + 1 * kRecordBytes + 50);
+    flip(kSegmentHeaderBytes + 2 * kRecordBytes + 9);
     const auto checked = check(Repair::yes);
     EXPECT_EQ(checked[0].state, SegmentState::damaged);
     EXPECT_EQ(checked[0].n_records, 2u);
+    EXPECT_EQ(checked[0].n_damaged, 1u);
     EXPECT_EQ(checked[0].bytes_lost, 2 * kRecordBytes);
-    EXPECT_EQ(n_found(), 2u);
+    EXPECT_EQ(checked[0].repaired, Repaired::copied);
     EXPECT_EQ(check(Repair::no)[0].state, SegmentState::sound);
+    EXPECT_EQ(check(Repair::no)[0].n_records, 2u);
+}
+
+struct FailsToOpen : DiskFaults {
+    int error = 0;
+    int fail_open(const std::string& /*path*/) override { return error; }
+};
+
+TEST_F(check_folder_of, a_segment_that_is_not_ours_to_read_is_no_damage) {
+    struct Case {
+        int error;
+        SegmentState state;
+        bool damaged;
+    };
+    for (const Case& expected :
+         {Case{EACCES, SegmentState::denied, false}, Case{EPERM, SegmentState::denied, false},
+          Case{EIO, SegmentState::unread, true}})
+        for (const Repair repair : {Repair::no, Repair::yes}) {
+            FailsToOpen faults;
+            faults.error = expected.error;
+            const auto checked = check_folder(folder_.path(), repair, &faults);
+            ASSERT_TRUE(checked && checked->size() == 1);
+            EXPECT_EQ((*checked)[0].state, expected.state);
+            EXPECT_EQ(is_damaged((*checked)[0]), expected.damaged);
+            EXPECT_EQ((*checked)[0].repaired, Repaired::no);
+            auto options = rig_options(folder_.path());
+            options.faults = &faults;
+            EXPECT_EQ(open_rig(options)->stats().n_foreign_segments, expected.damaged ? 0u : 1u);
+            EXPECT_EQ(open_rig(options)->stats().n_damaged_segments, expected.damaged ? 1u : 0u);
+        }
+}
+
+TEST_F(check_folder_of, a_segment_that_was_deleted_since_it_was_listed_is_none) {
+    FailsToOpen faults;
+    faults.error = ENOENT;
+    const auto checked = check_folder(folder_.path(), Repair::no, &faults);
+    ASSERT_TRUE(checked);
+    EXPECT_TRUE(checked->empty());
 }
 
 TEST_F(check_folder_of, a_segment_without_anything_sound_deletes_it) {

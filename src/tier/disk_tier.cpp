@@ -1,6 +1,7 @@
 #include "tier/disk_tier.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <mutex>
 
 #include "base/check.h"
@@ -156,7 +157,10 @@ void DiskTier::Parts::scan_segment(const FoundSegment& found, std::vector<DiskRe
     const std::string path = folder.path_of(found.name);
     auto file = DiskFile::open(path, DiskFile::Access::read, faults);
     if (!file) {
-        ++stats.n_damaged_segments;
+        if (errno == EACCES || errno == EPERM)
+            ++stats.n_foreign_segments;
+        else if (errno != ENOENT)  // deleted since it was listed
+            ++stats.n_damaged_segments;
         return;
     }
     file->read_here_and_there();
@@ -191,7 +195,8 @@ void DiskTier::Parts::scan_segment(const FoundSegment& found, std::vector<DiskRe
                            .group_mask = record.group_mask});
     });
     if (end.tail != SegmentTail::none) ++stats.n_cut_segments;
-    if (end.tail == SegmentTail::none || end.tail == SegmentTail::torn)
+    stats.n_damaged_records += end.n_gaps;
+    if (end.n_gaps == 0 && (end.tail == SegmentTail::none || end.tail == SegmentTail::torn))
         writer.offer({number, path, header, end});
 }
 

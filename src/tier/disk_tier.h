@@ -69,9 +69,10 @@ struct DiskStats {
     uint64_t bytes_written = 0;
     uint64_t n_gone_segments = 0;
     // Why something was not found or not kept.
-    uint64_t n_foreign_segments = 0;  // another model, or another version of kvik
+    uint64_t n_foreign_segments = 0;  // another model, another version of kvik, another user's
     uint64_t n_damaged_segments = 0;  // at open: a header that is none
     uint64_t n_cut_segments = 0;      // at open: used up to a torn or damaged record
+    uint64_t n_damaged_records = 0;   // at open: passed over, with sound ones behind
     uint64_t n_duplicates = 0;        // at open
     uint64_t n_orphans = 0;           // at open: the block before it is not there
     uint64_t n_lost_reads = 0;        // the segment has gone, or the disk refused

@@ -179,6 +179,11 @@ void seal_record(uint64_t salt, std::span<std::byte> bytes) {
     std::memcpy(bytes.data() + kRecordSumAt, &sum, sizeof(sum));
 }
 
+bool may_be_record(std::span<const std::byte> bytes, uint64_t offset) {
+    Eye eye(bytes);
+    return eye.take<uint64_t>() == kRecordMagic && eye.take<uint64_t>() == offset;
+}
+
 std::optional<RecordHeader> decode_record(const SegmentHeader& segment, uint64_t offset,
                                           std::span<const std::byte> bytes) {
     const SegmentShape& shape = segment.shape;

@@ -89,6 +89,8 @@ DecodedSegment decode_segment(std::span<const std::byte, kSegmentHeaderBytes> by
 
 // bytes: [record_header_bytes()]
 void encode(const RecordHeader& header, const SegmentHeader& segment, std::span<std::byte> bytes);
+// Whether a record header can begin with these bytes, at least 16: what is cheap to tell.
+bool may_be_record(std::span<const std::byte> bytes, uint64_t offset);
 std::optional<RecordHeader> decode_record(const SegmentHeader& segment, uint64_t offset,
                                           std::span<const std::byte> bytes);
 

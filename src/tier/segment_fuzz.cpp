@@ -1,4 +1,4 @@
-// Any bytes as a segment file: the scan ends, its records lie behind one another within the file,
+// Any bytes as a segment file: the scan ends, its records lie within the file and do not overlap,
 // encode to the bytes that they were read from, and no payload is read past the end.
 //
 // Shape   the first byte says whether checksums and ids are made to fit first (1), so that a
@@ -88,13 +88,16 @@ void check_file(std::span<const std::byte> bytes) {
     const DecodedSegment decoded = read_segment_header(file);
     if (decoded.verdict != SegmentVerdict::good) return;
     uint64_t last_end = kSegmentHeaderBytes;
+    uint32_t n_gaps = 0;
     const SegmentEnd end = scan_records(file, decoded.header, [&](RecordHeader&& record) {
-        KVIK_CHECK(record.offset == last_end, "records lie behind one another");
+        KVIK_CHECK(record.offset >= last_end, "records do not overlap");
+        n_gaps += record.offset > last_end;
         last_end = record.end(decoded.header.shape);
         KVIK_CHECK(last_end <= bytes.size(), "a record ends within the file");
         check_record(file, decoded.header, record);
     });
     KVIK_CHECK(end.offset == last_end, "the scan ends where its last record does");
+    KVIK_CHECK(end.n_gaps == n_gaps, "gaps are counted");
 }
 
 }  // namespace

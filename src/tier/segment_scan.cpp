@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace kvik {
 
@@ -14,6 +17,35 @@ DecodedSegment read_segment_header(const DiskFile& file) {
     return decode_segment(bytes);
 }
 
+namespace {
+
+constexpr uint64_t kPieceBytes = uint64_t{1} << 18;
+
+using HeaderBuffer = std::array<std::byte, kMostRecordHeaderBytes>;
+
+// The first record from `offset` on, at any multiple of 64, whose header is sound and which ends
+// within the file.
+std::optional<RecordHeader> next_record(const DiskFile& file, const SegmentHeader& segment,
+                                        uint64_t offset, uint64_t file_bytes) {
+    std::vector<std::byte> piece;
+    HeaderBuffer buffer;
+    const std::span<std::byte> bytes = std::span(buffer).first(segment.shape.record_header_bytes());
+    for (; offset + bytes.size() <= file_bytes; offset += piece.size()) {
+        piece.resize(std::min(kPieceBytes, (file_bytes - offset) / kRecordAlign * kRecordAlign));
+        if (!file.read(offset, piece)) return {};
+        for (uint64_t at = 0; at < piece.size(); at += kRecordAlign) {
+            const uint64_t begin = offset + at;
+            if (!may_be_record(std::span(piece).subspan(at), begin)) continue;
+            if (file_bytes - begin < bytes.size() || !file.read(begin, bytes)) return {};
+            auto record = decode_record(segment, begin, bytes);
+            if (record && record->end(segment.shape) <= file_bytes) return record;
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
 SegmentEnd scan_records(const DiskFile& file, const SegmentHeader& segment,
                         const std::function<void(RecordHeader&&)>& visit) {
     const auto size = file.size();
@@ -23,7 +55,7 @@ SegmentEnd scan_records(const DiskFile& file, const SegmentHeader& segment,
         end.tail = SegmentTail::unread;
         return end;
     }
-    std::array<std::byte, kMostRecordHeaderBytes> buffer;
+    HeaderBuffer buffer;
     const std::span<std::byte> bytes = std::span(buffer).first(segment.shape.record_header_bytes());
     while (end.offset < end.file_bytes) {
         if (end.file_bytes - end.offset < bytes.size()) {
@@ -36,8 +68,13 @@ SegmentEnd scan_records(const DiskFile& file, const SegmentHeader& segment,
         }
         auto record = decode_record(segment, end.offset, bytes);
         if (!record) {
-            end.tail = SegmentTail::damaged;
-            return end;
+            record = next_record(file, segment, end.offset + kRecordAlign, end.file_bytes);
+            if (!record) {
+                end.tail = SegmentTail::damaged;
+                return end;
+            }
+            ++end.n_gaps;
+            end.gap_bytes += record->offset - end.offset;
         }
         const uint64_t next = record->end(segment.shape);
         if (next > end.file_bytes) {
