@@ -27,6 +27,7 @@ constexpr Verb kVerbs[] = {
     {"run", "one answer", run},
     {"chat", "a conversation", chat},
     {"list", "models that are already here: Ollama's, LM Studio's, Hugging Face's", list},
+    {"pull", "fetch a model from Hugging Face", pull},
     {"show", "what a model file holds, and the memory it needs", show},
     {"tokenize", "text to token ids and back", tokenize},
     {"template", "messages as the model's chat template writes them", render_template},

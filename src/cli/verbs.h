@@ -34,6 +34,7 @@ Result<int> doctor(const Call& call);
 Result<int> fsck(const Call& call);
 Result<int> lab(const Call& call);
 Result<int> list(const Call& call);
+Result<int> pull(const Call& call);
 
 void add_config_flags(Flags& flags, ConfigChoice& choice);
 

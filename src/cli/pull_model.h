@@ -1,0 +1,47 @@
+// pull_model: a model fetched from Hugging Face, its progress shown on a terminal.
+//
+// Use     `kvik pull` and flags that name a repository. Nothing else in the program asks a network.
+// Errors  as hub/pull.h. Where it is to stay offline: ErrorKind::usage, naming who said so.
+//         Cancelled: Ctrl-C; the same command goes on where it stopped.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+#include "cli/interrupts.h"
+#include "cli/settings.h"
+#include "hub/pull.h"
+
+namespace kvik::cli {
+
+struct PullWish {
+    std::string name;      // hf:OWNER/REPO[@REV][:QUANT|/FILE]
+    std::string revision;  // instead of @REV; empty: none
+    bool offline = false;
+    uint32_t silence_s = 30;  // without a byte, after which a connection counts as lost
+};
+
+Result<hub::PulledModel> pull_model(const PullWish& wish, const Environment& environment,
+                                    Interrupts& interrupts);
+
+// The path of a model of the Hugging Face cache, fetched if it is not there yet.
+Result<std::string> find_or_pull(const PullWish& wish, const Environment& environment,
+                                 Interrupts& interrupts);
+
+// What the speed of the last seconds says of the rest.
+class FetchRate {
+  public:
+    void add(double now_s, uint64_t fetched_bytes);
+    double bytes_per_s() const;  // 0: not known yet
+
+  private:
+    std::deque<std::pair<double, uint64_t>> samples_;
+};
+
+// "m.gguf  45 %  1.20 of 2.67 GB  31.2 MB/s  47 s left"
+std::string progress_text(const hub::PullProgress& progress, double bytes_per_s);
+
+}  // namespace kvik::cli
