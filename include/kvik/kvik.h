@@ -61,6 +61,9 @@ struct EngineOptions {
     uint64_t ledger_bytes = 16ull << 20;
     std::optional<std::string> isa;  // as KVIK_ISA; unset: the best that the CPU has
     std::optional<std::string> act;  // as KVIK_ACT: "int8" or "f32"; unset: int8
+    // The chat template: a name among the model's or kvik's own, or a file. Empty: the model's
+    // default, or the one of kvik's that fits a model without any.
+    std::string chat_template;
     Calibrate calibrate = Calibrate::on;
     std::string costs_folder;  // keeps what was measured for the next time; empty: not kept
     // The caller's wall clock, for chat templates that write the date; without it these fail. One
@@ -198,7 +201,9 @@ struct KvTree {
 struct UsedSettings {
     std::string isa, act, kv;
     uint32_t ubatch = 0, n_threads = 0, context = 0;
-    std::string builtin_template;  // the name of kvik's own, where the model brings none
+    std::string builtin_template;  // the name of kvik's own, if it is one of these
+    std::string template_source;   // "model", "builtin", "file", or "none"
+    std::string template_name;     // "default", "tool_use", "chatml", ..., or the file
 };
 
 // The words of a model; each may be missing.

@@ -4,6 +4,7 @@
 #include "cli/local_time.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
+#include "cli/text_side.h"
 #include "cli/verbs.h"
 
 namespace kvik::cli {
@@ -30,6 +31,7 @@ Result<int> chat(const Call& call) {
                .help = "of KV that an edit leaves behind: forgotten, kept, evicted first",
                .set = choose(options.settings.session.invalidation, invalidation_choices()),
                .settable = Settable::anywhere});
+    add_template_flag(flags, engine_options.chat_template);
     add_answer_flags(flags, options.settings.answer);
     add_sampling_flags(flags, options.settings.sampling);
     add_engine_flags(flags, engine_options);
@@ -47,9 +49,14 @@ Result<int> chat(const Call& call) {
     options.environment = call.environment;
     engine_options.now = local_now();
     engine_options.costs_folder = own_cache_folder(call.environment).value_or("");
+    const bool borrows = engine_options.chat_template.empty();
     Interrupts interrupts;
     KVIK_TRY(const auto engine,
              open_engine(std::move(engine_options), interrupts, ErrorFormat::text));
+    if (const std::string& builtin = engine->used().builtin_template; borrows && !builtin.empty()) {
+        note_dim("kvik: " + borrowed_template(builtin));
+        note("\n");
+    }
     ChatLoop loop(*engine, std::move(options), interrupts);
     Result<int> exit_code = loop.talk();
     if (const auto kept = engine->finish_disk(); !kept)

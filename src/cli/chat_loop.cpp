@@ -71,12 +71,6 @@ void ChatLoop::greet() {
     say(fmt::format("{} - context {}",
                     printable(model.name.empty() ? model.architecture : model.name), context()));
     say("/help lists the commands, Ctrl-D leaves");
-    const std::string& builtin = engine_.used().builtin_template;
-    if (!builtin.empty())
-        say(
-            fmt::format("the model brings no chat template, maybe it was not made to chat: kvik's "
-                        "own, {}, is used",
-                        printable(builtin)));
     if (input_.trouble()) say(printable(*input_.trouble()));
 }
 

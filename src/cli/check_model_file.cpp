@@ -28,8 +28,8 @@ Result<void> check_words(ModelWords words, const std::string& path) {
         const auto tokenizer = make_tokenizer(std::move(*words.tokenizer));
         if (!tokenizer) return name_file(tokenizer.error());
     }
-    if (words.chat_template) {
-        const auto compiled = ChatTemplate::compile(std::move(*words.chat_template));
+    for (NamedTemplate& each : words.chat_templates) {
+        const auto compiled = ChatTemplate::compile(std::move(each.source));
         if (!compiled) return name_file(compiled.error());
     }
     return {};

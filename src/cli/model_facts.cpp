@@ -126,8 +126,15 @@ Json tokenizer_of(const ModelWords& words) {
 }
 
 Json template_of(ModelWords words) {
-    if (words.chat_template)
-        return {{"bytes", words.chat_template->size()}, {"text", *words.chat_template}};
+    if (!words.chat_templates.empty()) {
+        Json names = Json::array();
+        const NamedTemplate* shown = &words.chat_templates.front();
+        for (const NamedTemplate& each : words.chat_templates) {
+            names.push_back(each.name);
+            if (each.name == "default") shown = &each;
+        }
+        return {{"bytes", shown->source.size()}, {"text", shown->source}, {"names", names}};
+    }
     if (!words.tokenizer) return Json();
     const auto tokenizer = make_tokenizer(std::move(*words.tokenizer));
     if (!tokenizer) return Json();

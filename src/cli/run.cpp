@@ -25,7 +25,7 @@ struct RunOptions {
     SeveralOptions several;
     std::optional<std::string> prompt, system, model_system;
     std::optional<std::vector<TokenId>> ids;
-    bool raw = false, json = false, logits_hash = false, kv_report = false;
+    bool raw = false, conversation = false, json = false, logits_hash = false, kv_report = false;
 };
 
 Flags run_flags(RunOptions& options) {
@@ -44,6 +44,11 @@ Flags run_flags(RunOptions& options) {
     flags.add({.name = "--raw",
                .help = "no chat template; special tokens written in the prompt are recognised",
                .set = turn_on(options.raw)});
+    flags.add({.name = "--conversation",
+               .help = "the prompt is a message, also to a model without a chat template of its "
+                       "own,\nwhich completes otherwise",
+               .set = turn_on(options.conversation)});
+    add_template_flag(flags, options.engine.chat_template);
     flags.add({.name = "--ids",
                .value = "IDS",
                .help = "the prompt as token ids: 1,2,3, [1,2,3] or @file.json",
@@ -72,13 +77,46 @@ Result<void> check_together(const RunOptions& options) {
     if (options.ids && options.prompt) return refuse("give --ids or PROMPT, not both");
     if (options.system && options.ids) return refuse("--system has no place with --ids");
     if (options.system && options.raw) return refuse("--system has no place with --raw");
+    const bool chats = options.conversation || !options.engine.chat_template.empty();
+    if (chats && (options.raw || options.ids))
+        return refuse("--conversation and --template have no place with --raw and --ids");
     if (options.logits_hash && !options.json) return refuse("--logits-hash needs --json");
     return check_several(options.several);
+}
+
+// Whether the model has no chat template of its own and none was asked for.
+bool is_borrowed(const RunOptions& options, const Engine& engine) {
+    const std::string& source = engine.used().template_source;
+    return options.engine.chat_template.empty() && source != "model";
+}
+
+// A model that was not made to chat goes on with the text, unless it is told to talk.
+bool completes(const RunOptions& options, const Engine& engine) {
+    return is_borrowed(options, engine) && !options.conversation && !options.system;
+}
+
+std::string describe_completion(const Engine& engine) {
+    const std::string& name = engine.used().template_name;
+    const std::string otherwise =
+        name.empty() ? "--template NAME|FILE chats"
+                     : fmt::format("--conversation chats by kvik's own, {}", printable(name));
+    return "the model has no chat template, it was maybe not made to chat: it completes the prompt "
+           "(" +
+           otherwise + ")";
 }
 
 Result<std::vector<TokenId>> encode_prompt(const RunOptions& options, const Engine& engine,
                                            const std::string& text) {
     if (options.raw) return encode_raw(engine, text, Specials::recognised);
+    if (completes(options, engine)) {
+        note_dim("kvik: " + describe_completion(engine));
+        note("\n");
+        return encode_raw(engine, text, Specials::as_text);
+    }
+    if (is_borrowed(options, engine)) {
+        note_dim("kvik: " + borrowed_template(engine.used().template_name));
+        note("\n");
+    }
     std::vector<ChatMessage> messages;
     if (options.system) messages.push_back({"system", *options.system});
     messages.push_back({"user", text});
@@ -87,6 +125,12 @@ Result<std::vector<TokenId>> encode_prompt(const RunOptions& options, const Engi
 
 double microseconds(double ms) {
     return std::round(ms * 1000) / 1000;
+}
+
+// By what the prompt was written; null: as it is.
+Json template_used(const RunOptions& options, const Engine& engine) {
+    if (options.raw || options.ids || completes(options, engine)) return nullptr;
+    return {{"source", engine.used().template_source}, {"name", engine.used().template_name}};
 }
 
 Json describe(const Reply& reply, const std::vector<TokenId>& prompt, const Engine& engine,
@@ -110,6 +154,7 @@ Json describe(const Reply& reply, const std::vector<TokenId>& prompt, const Engi
           {"threads", used.n_threads},
           {"context", used.context},
           {"seed", options.sampling.seed}}},
+        {"template", template_used(options, engine)},
         {"timings",
          {{"load_ms", microseconds(engine.load_ms())},
           {"queue_ms", microseconds(timings.queue_ms)},
@@ -194,7 +239,6 @@ Result<int> run(const Call& call) {
     if (engine->tokenizer() == nullptr && options.ids && !options.json)
         return fail(ErrorKind::usage, "the model has no tokenizer, its answer is ids: add --json");
     if (!options.ids) {
-        if (!options.raw) tell_builtin(engine->used().builtin_template);
         KVIK_TRY(prompt, encode_prompt(options, *engine, text));
     }
 

@@ -32,7 +32,11 @@ std::string template_words(const Json& facts) {
     if (facts.is_null()) return "none";
     if (facts.contains("builtin"))
         return fmt::format("built-in ({})", facts["builtin"].get<std::string>());
-    return fmt::format("{} bytes", facts["bytes"].dump());
+    std::string words = fmt::format("{} bytes", facts["bytes"].dump());
+    if (facts["names"].size() == 1 && facts["names"][0] == "default") return words;
+    words += ", of";
+    for (const Json& name : facts["names"]) words += " " + name.get<std::string>();
+    return words;
 }
 
 std::string as_text(const Json& facts) {
@@ -101,10 +105,9 @@ struct ShowOptions {
 
 Result<void> show_template(const std::string& path) {
     KVIK_TRY(const TextSide side, open_text_side(path));
-    if (!side.chat_template)
-        return fail(ErrorKind::unsupported, fmt::format("{} has no chat template", path));
-    tell_builtin(side.builtin);
-    return put(*side.chat_template + (side.chat_template->ends_with('\n') ? "" : "\n"));
+    KVIK_TRY(const ChosenTemplate chosen, template_of(side, path, {}));
+    tell_borrowed(chosen, {});
+    return put(chosen.source + (chosen.source.ends_with('\n') ? "" : "\n"));
 }
 
 Result<void> check_together(const ShowOptions& options) {

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/ids.h"
 #include "cli/json.h"
 #include "cli/local_time.h"
@@ -11,16 +13,24 @@
 
 namespace kvik::cli {
 
-static Result<MarkedText> render(const TextSide& side, TemplateRequest request) {
-    KVIK_TRY(const ChatTemplate chat_template, ChatTemplate::compile(*side.chat_template));
+static Result<MarkedText> render(const TextSide& side, std::string source,
+                                 TemplateRequest request) {
+    KVIK_TRY(const ChatTemplate chat_template, ChatTemplate::compile(std::move(source)));
     TemplateInputs inputs = template_inputs(*side.tokenizer, std::move(request.messages));
     inputs.variables = std::move(request.variables);
     inputs.now = local_now();
     return chat_template.render(inputs);
 }
 
+static bool has_tools(const TemplateRequest& request) {
+    return std::any_of(
+        request.variables.begin(), request.variables.end(),
+        [](const TemplateField& field) { return field.name == "tools" && field.json != "null"; });
+}
+
 Result<int> render_template(const Call& call) {
     std::string model, messages_path;
+    TemplateWish wish;
     bool json = false;
     Flags flags("template", "Messages as the model's chat template writes them, and their ids.");
     add_model(flags, model);
@@ -30,6 +40,7 @@ Result<int> render_template(const Call& call) {
                         "Or an object of \"messages\" and the template's variables, as "
                         "\"tools\"",
                     .set = into(messages_path)});
+    add_template_flag(flags, wish.asked);
     flags.add({.name = "--json", .help = "one JSON object", .set = turn_on(json)});
     KVIK_TRY(const auto shown, begin(flags, call));
     if (shown) return *shown;
@@ -38,17 +49,21 @@ Result<int> render_template(const Call& call) {
     KVIK_TRY(auto request,
              parse_template_request(source, messages_path == "-" ? "stdin" : messages_path));
     KVIK_TRY(const TextSide side, open_text_side(model));
-    if (!side.chat_template)
-        return fail(ErrorKind::unsupported, fmt::format("{} has no chat template", model));
-    tell_builtin(side.builtin);
-    const auto text = render(side, std::move(request));
+    wish.has_tools = has_tools(request);
+    KVIK_TRY(ChosenTemplate chosen, template_of(side, model, wish));
+    tell_borrowed(chosen, wish);
+    const auto text = render(side, std::move(chosen.source), std::move(request));
     if (!text)
         return fail(text.error().kind, fmt::format("{}: {} (run --raw does without a template)",
                                                    model, text.error().message));
     const std::vector<TokenId> ids = encode_prompt(*side.tokenizer, *text);
-    KVIK_TRY_VOID(put(json ? to_line({{"text", text->text}, {"ids", ids}})
-                           : fmt::format("{}{}{}", text->text,
-                                         text->text.ends_with('\n') ? "" : "\n", to_line(ids))));
+    KVIK_TRY_VOID(put(
+        json ? to_line({{"text", text->text},
+                        {"ids", ids},
+                        {"template",
+                         {{"source", template_origin_name(chosen.origin)}, {"name", chosen.name}}}})
+             : fmt::format("{}{}{}", text->text, text->text.ends_with('\n') ? "" : "\n",
+                           to_line(ids))));
     return 0;
 }
 

@@ -1,12 +1,10 @@
 #include "cli/text_side.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "cli/json.h"
 #include "cli/terminal.h"
 #include "model/source.h"
-#include "text/builtin_templates.h"
 
 namespace kvik::cli {
 
@@ -15,23 +13,44 @@ Result<TextSide> open_text_side(const std::string& path) {
     if (!words.tokenizer)
         return fail(ErrorKind::unsupported,
                     fmt::format("{} has no tokenizer: only token ids work with it", path));
-    TextSide text;
-    KVIK_TRY(text.tokenizer, make_tokenizer(std::move(*words.tokenizer)));
-    text.chat_template = std::move(words.chat_template);
-    if (text.chat_template) return text;
-    if (const auto* builtin = choose_builtin_template(words.architecture, *text.tokenizer)) {
-        text.chat_template = std::string(builtin->source);
-        text.builtin = std::string(builtin->name);
-    }
-    return text;
+    TextSide side;
+    KVIK_TRY(side.tokenizer, make_tokenizer(std::move(*words.tokenizer)));
+    side.architecture = std::move(words.architecture);
+    side.templates = std::move(words.chat_templates);
+    return side;
 }
 
-void tell_builtin(const std::string& name) {
-    if (name.empty() || !is_terminal(STDERR_FILENO)) return;
-    note_dim(
-        fmt::format("the model brings no chat template, maybe it was not made to chat: kvik's "
-                    "own, {}, is used",
-                    printable(name)));
+Result<ChosenTemplate> template_of(const TextSide& side, const std::string& path,
+                                   const TemplateWish& wish) {
+    Result<ChosenTemplate> chosen =
+        choose_template(side.templates, side.architecture, *side.tokenizer, wish);
+    if (!chosen) return fail(chosen.error().kind, path + ": " + chosen.error().message);
+    if (chosen->origin == TemplateOrigin::none)
+        return fail(ErrorKind::unsupported,
+                    path +
+                        " has no chat template, and none of kvik's own fits its tokens: give "
+                        "one by --template NAME|FILE");
+    return chosen;
+}
+
+void add_template_flag(Flags& flags, std::string& asked) {
+    flags.add({.name = "--template",
+               .value = "NAME|FILE",
+               .help = "the chat template: one of the model's, one of kvik's own, or a file\n"
+                       "(default: the model's tool_use where tools are given, else its default)",
+               .set = into(asked)});
+}
+
+std::string borrowed_template(std::string_view name) {
+    return fmt::format(
+        "the model has no chat template, it was maybe not made to chat: kvik's own, "
+        "{}, is used",
+        printable(name));
+}
+
+void tell_borrowed(const ChosenTemplate& chosen, const TemplateWish& wish) {
+    if (chosen.origin != TemplateOrigin::builtin || !wish.asked.empty()) return;
+    note_dim("kvik: " + borrowed_template(chosen.name));
     note("\n");
 }
 

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/flags.h"
+#include "model/chat_templates.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
 
@@ -16,15 +18,21 @@ namespace kvik::cli {
 
 struct TextSide {
     std::unique_ptr<Tokenizer> tokenizer;
-    // Its source: the model's, else the built-in one that the engine would choose.
-    std::optional<std::string> chat_template;
-    std::string builtin;  // the built-in one's name
+    std::string architecture;
+    std::vector<NamedTemplate> templates;  // the model's own
 };
 
 Result<TextSide> open_text_side(const std::string& path);
 
-// Says on a terminal that kvik's own template is used; nothing for an empty name.
-void tell_builtin(const std::string& name);
+// The template that the engine would choose. Errors: there is none -> unsupported.
+Result<ChosenTemplate> template_of(const TextSide& side, const std::string& path,
+                                   const TemplateWish& wish);
+
+void add_template_flag(Flags& flags, std::string& asked);  // --template NAME|FILE
+
+// Says on stderr that the model has no template and kvik's own is used, if that is so.
+void tell_borrowed(const ChosenTemplate& chosen, const TemplateWish& wish);
+std::string borrowed_template(std::string_view name);
 
 // [{"role": "user", "content": "..."}, ...]; `what` names it in errors, with the place. Other keys
 // are for the template, as they are written, and so is a content that is null, a list or an object.

@@ -37,7 +37,11 @@ Result<std::unique_ptr<Engine::Impl>> Engine::Impl::open(EngineParts parts,
                   .ubatch = settings.ubatch,
                   .n_threads = impl->parts.pool->n_threads(),
                   .context = settings.context,
-                  .builtin_template = impl->parts.builtin_template};
+                  .builtin_template = impl->parts.template_origin == TemplateOrigin::builtin
+                                          ? impl->parts.template_name
+                                          : std::string(),
+                  .template_source = std::string(template_origin_name(impl->parts.template_origin)),
+                  .template_name = impl->parts.template_name};
     impl->model_path = options.model_path;
     impl->now = options.now;
     if (impl->parts.tokenizer) {

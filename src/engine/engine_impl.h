@@ -19,6 +19,7 @@
 #include "engine/step_costs_key.h"
 #include "engine/stepper.h"
 #include "kvik/kvik.h"
+#include "model/chat_templates.h"
 
 namespace kvik {
 
@@ -28,8 +29,9 @@ struct EngineParts {
     std::unique_ptr<Model> model;
     std::unique_ptr<Tokenizer> tokenizer;         // null: no text
     std::unique_ptr<ChatTemplate> chat_template;  // null: none
-    std::string builtin_template;                 // its name, if it is one of kvik's own
-    std::optional<Error> template_error;          // why a template that is there is not used
+    TemplateOrigin template_origin = TemplateOrigin::none;
+    std::string template_name;
+    std::optional<Error> template_error;  // why a template that is there is not used
     std::string isa;
     double load_ms = 0;
 };

@@ -4,8 +4,8 @@
 #include "engine/chat_prompt.h"
 #include "engine/engine_impl.h"
 #include "kernels/select.h"
+#include "model/chat_templates.h"
 #include "model/load.h"
-#include "text/builtin_templates.h"
 
 namespace kvik {
 
@@ -15,23 +15,28 @@ static Result<Act> act_named(const std::string& name) {
     return fail(ErrorKind::usage, fmt::format("KVIK_ACT '{}' is not int8 or f32", name));
 }
 
-// The file's own, else the one of kvik's that fits the vocabulary. A template that does not compile
-// is no reason not to open: raw prompts need none.
-static void find_template(std::optional<std::string> source, EngineParts& parts) {
-    if (!parts.tokenizer) return;
-    if (!source) {
-        const BuiltinChatTemplate* builtin =
-            choose_builtin_template(parts.model->spec().architecture, *parts.tokenizer);
-        if (builtin == nullptr) return;
-        source = std::string(builtin->source);
-        parts.builtin_template = std::string(builtin->name);
+// A template that is not there or does not compile is no reason not to open, unless it was asked
+// for: raw prompts need none.
+static Result<void> find_template(const ModelWords& words, const std::string& asked,
+                                  EngineParts& parts) {
+    if (!parts.tokenizer) return {};
+    Result<ChosenTemplate> chosen = choose_template(
+        words.chat_templates, parts.model->spec().architecture, *parts.tokenizer, {.asked = asked});
+    if (!chosen && !asked.empty()) return tl::unexpected<Error>(std::move(chosen).error());
+    if (!chosen) {
+        parts.template_error = std::move(chosen).error();
+        parts.template_origin = TemplateOrigin::model;
+        return {};
     }
-    Result<ChatTemplate> compiled = ChatTemplate::compile(std::move(*source));
-    if (compiled) {
+    parts.template_origin = chosen->origin;
+    parts.template_name = std::move(chosen->name);
+    if (chosen->origin == TemplateOrigin::none) return {};
+    Result<ChatTemplate> compiled = ChatTemplate::compile(std::move(chosen->source));
+    if (compiled)
         parts.chat_template = std::make_unique<ChatTemplate>(std::move(*compiled));
-    } else {
+    else
         parts.template_error = std::move(compiled).error();
-    }
+    return {};
 }
 
 Result<std::unique_ptr<Engine>> Engine::open(EngineOptions options) {
@@ -53,7 +58,7 @@ Result<std::unique_ptr<Engine>> Engine::open(EngineOptions options) {
     if (loaded.words.tokenizer) {
         KVIK_TRY(parts.tokenizer, make_tokenizer(std::move(*loaded.words.tokenizer)));
     }
-    find_template(std::move(loaded.words.chat_template), parts);
+    KVIK_TRY_VOID(find_template(loaded.words, options.chat_template, parts));
     KVIK_TRY(std::unique_ptr<Impl> impl, Impl::open(std::move(parts), options));
     impl->parts.load_ms = steady_now_ms() - started_ms;
     return std::unique_ptr<Engine>(new Engine(std::move(impl)));

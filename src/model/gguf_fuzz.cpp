@@ -71,6 +71,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t n_bytes) {
     auto spec = tokenizer_from_gguf(file->metadata());
     check_result(spec);
     if (spec && *spec) check_result(make_tokenizer(std::move(**spec)));
-    check_result(chat_template_from_gguf(file->metadata()));
+    check_result(chat_templates_from_gguf(file->metadata()));
     return 0;
 }

@@ -36,7 +36,7 @@ TEST(GgufRobust, extreme_numbers_at_any_place_derive_to_an_error_or_a_valid_mode
                 }
                 const auto spec = tokenizer_from_gguf(file->metadata());
                 expect_one_line(spec, sample.name);
-                expect_one_line(chat_template_from_gguf(file->metadata()), sample.name);
+                expect_one_line(chat_templates_from_gguf(file->metadata()), sample.name);
             }
 }
 

@@ -121,11 +121,25 @@ Result<std::optional<TokenizerSpec>> tokenizer_from_gguf(const GgufMetadata& met
     return spec;
 }
 
-Result<std::optional<std::string>> chat_template_from_gguf(const GgufMetadata& metadata) {
-    KVIK_TRY(const std::optional<std::string_view> source,
-             metadata.find_string("tokenizer.chat_template"));
-    if (!source) return std::nullopt;
-    return std::string(*source);
+// tokenizer.chat_template, and tokenizer.chat_template.NAME; the list of the names,
+// tokenizer.chat_templates, says nothing more.
+Result<std::vector<NamedTemplate>> chat_templates_from_gguf(const GgufMetadata& metadata) {
+    constexpr std::string_view kKey = "tokenizer.chat_template";
+    std::vector<NamedTemplate> templates;
+    for (const GgufValue& value : metadata.values()) {
+        const bool is_default = value.key == kKey;
+        const bool is_named = value.key.size() > kKey.size() + 1 && value.key.starts_with(kKey) &&
+                              value.key[kKey.size()] == '.';
+        if (!is_default && !is_named) continue;
+        if (templates.size() == kMostTemplates)
+            return tl::unexpected<Error>(metadata.error_about(
+                value.key, fmt::format("is one chat template more than {}", kMostTemplates)));
+        KVIK_TRY(const auto source, metadata.find_string(value.key));
+        add_template(templates,
+                     is_default ? "default" : std::string(value.key.substr(kKey.size() + 1)),
+                     std::string(source.value_or("")));
+    }
+    return templates;
 }
 
 }  // namespace kvik

@@ -1,4 +1,4 @@
-// GGUF metadata -> TokenizerSpec, and the chat template's source.
+// GGUF metadata -> TokenizerSpec, and the chat templates' sources.
 //
 // Cost    copies the tokens and merges once.
 // Errors  lists of different lengths, ids outside the vocabulary, types outside 1 .. 6, scores that
@@ -9,9 +9,11 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "formats/gguf_metadata.h"
+#include "model/chat_templates.h"
 #include "text/tokenizer.h"
 
 namespace kvik {
@@ -19,7 +21,7 @@ namespace kvik {
 // Nothing: the file has no tokenizer (no tokenizer.ggml.model).
 Result<std::optional<TokenizerSpec>> tokenizer_from_gguf(const GgufMetadata& metadata);
 
-// Nothing: the file has no chat template.
-Result<std::optional<std::string>> chat_template_from_gguf(const GgufMetadata& metadata);
+// None: the file has no chat template.
+Result<std::vector<NamedTemplate>> chat_templates_from_gguf(const GgufMetadata& metadata);
 
 }  // namespace kvik

@@ -141,13 +141,26 @@ TEST(GgufTokenizer, special_ids_are_tokens) {
     }
 }
 
-TEST(GgufTokenizer, the_chat_template_is_the_files_text) {
-    const auto bytes = sample_llama().bytes();
-    const Result<GgufFile> file = GgufFile::from_bytes(bytes, "m.gguf");
-    EXPECT_EQ(**chat_template_from_gguf(file->metadata()), "{{ messages[0].content }}");
-    const auto without = GgufWriter().bytes();
-    EXPECT_FALSE(
-        chat_template_from_gguf(GgufFile::from_bytes(without, "m")->metadata())->has_value());
+TEST(GgufTokenizer, the_chat_templates_are_the_files_by_their_names) {
+    const auto names_of = [](const GgufWriter& writer) {
+        const auto bytes = writer.bytes();
+        std::string out;
+        const auto file = GgufFile::from_bytes(bytes, "m.gguf");
+        const auto templates = chat_templates_from_gguf(file->metadata());
+        for (const NamedTemplate& each : *templates) out += each.name + "=" + each.source + ";";
+        return out;
+    };
+    EXPECT_EQ(names_of(sample_llama()), "default={{ messages[0].content }};");
+    EXPECT_EQ(names_of(GgufWriter()), "");
+    GgufWriter several = sample_llama();
+    several.set("tokenizer.chat_template.tool_use", "T").set("tokenizer.chat_template.rag", "");
+    EXPECT_EQ(names_of(several), "default={{ messages[0].content }};tool_use=T;rag=;");
+    GgufWriter many;
+    for (size_t i = 0; i <= kMostTemplates; ++i)
+        many.set("tokenizer.chat_template.t" + std::to_string(i), "x");
+    const auto bytes = many.bytes();
+    expect_refused(chat_templates_from_gguf(GgufFile::from_bytes(bytes, "m")->metadata()),
+                   ErrorKind::file, {"tokenizer.chat_template.t64", "more than 64"});
 }
 
 }  // namespace

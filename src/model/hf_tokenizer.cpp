@@ -24,7 +24,6 @@ using Json = nlohmann::json;
 constexpr std::string_view kTokenizerFile = "tokenizer.json";
 constexpr std::string_view kConfigFile = "tokenizer_config.json";
 constexpr std::string_view kGenerationFile = "generation_config.json";
-constexpr std::string_view kTemplateFile = "chat_template.jinja";
 
 std::string path_in(const std::string& directory, std::string_view name) {
     return fmt::format("{}{}{}", directory, directory.ends_with('/') ? "" : "/", name);
@@ -231,35 +230,6 @@ Result<std::optional<TokenizerSpec>> tokenizer_from_hf(const std::string& direct
              tokenizer_from_hf(HfTokenizerFiles{directory, text_of(*tokenizer), text_of(config),
                                                 text_of(generation)}));
     return spec;
-}
-
-Result<std::optional<std::string>> chat_template_from_hf_config(std::string_view tokenizer_config,
-                                                                const std::string& file) {
-    KVIK_TRY(const Json json, parse_json(tokenizer_config, file));
-    KVIK_TRY(const std::optional<HfJson> value, HfJson(json, file).find("chat_template"));
-    if (!value) return std::nullopt;
-    if (!value->json().is_array()) {
-        KVIK_TRY(std::string source, value->as_text());
-        return source;
-    }
-    for (size_t i = 0; i < value->json().size(); ++i) {
-        const HfJson one = value->at(i);
-        KVIK_TRY(const HfJson name_at, one.require("name"));
-        KVIK_TRY(const std::string name, name_at.as_text());
-        if (name != "default") continue;
-        KVIK_TRY(const HfJson source_at, one.require("template"));
-        KVIK_TRY(std::string source, source_at.as_text());
-        return source;
-    }
-    return value->lie("has no template of the name 'default'");
-}
-
-Result<std::optional<std::string>> chat_template_from_hf(const std::string& directory) {
-    KVIK_TRY(const auto beside, open_if_there(directory, kTemplateFile));
-    if (beside) return std::string(text_of(*beside));
-    KVIK_TRY(const auto config, open_if_there(directory, kConfigFile));
-    if (!config) return std::nullopt;
-    return chat_template_from_hf_config(text_of(*config), path_in(directory, kConfigFile));
 }
 
 }  // namespace kvik

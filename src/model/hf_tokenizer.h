@@ -1,5 +1,5 @@
 // A Hugging Face directory's tokenizer.json, tokenizer_config.json and generation_config.json ->
-// TokenizerSpec, and the chat template's source.
+// TokenizerSpec.
 //
 // Cost    the JSON tree of tokenizer.json while it is read, then the spec.
 // Invariant a control token is found in the text as it is written, whatever its "normalized" says,
@@ -22,9 +22,6 @@ namespace kvik {
 // Nothing: there is no tokenizer.json.
 Result<std::optional<TokenizerSpec>> tokenizer_from_hf(const std::string& directory);
 
-// chat_template.jinja, or else tokenizer_config.json's. Nothing: neither is there.
-Result<std::optional<std::string>> chat_template_from_hf(const std::string& directory);
-
 // The same from the files' contents; `directory` is for messages.
 struct HfTokenizerFiles {
     std::string directory;
@@ -34,7 +31,5 @@ struct HfTokenizerFiles {
 };
 
 Result<TokenizerSpec> tokenizer_from_hf(const HfTokenizerFiles& files);
-Result<std::optional<std::string>> chat_template_from_hf_config(std::string_view tokenizer_config,
-                                                                const std::string& file);
 
 }  // namespace kvik

@@ -429,36 +429,16 @@ TEST(HfTokenizer, refuses_what_its_configs_say_wrong_by_their_file) {
                    {"dir/generation_config.json: eos_token_id[1] is 259"});
 }
 
-TEST(HfChatTemplate, is_a_string_or_the_default_of_a_list) {
-    const auto source = [](const Json& config) {
-        return chat_template_from_hf_config(config.dump(), "tokenizer_config.json");
-    };
-    EXPECT_EQ(*source({{"chat_template", "{{ x }}"}}), "{{ x }}");
-    EXPECT_EQ(*source({{"chat_template",
-                        {{{"name", "tool_use"}, {"template", "a"}},
-                         {{"name", "default"}, {"template", "b"}}}}}),
-              "b");
-    EXPECT_FALSE(source(Json::object())->has_value());
-    expect_refused(source({{"chat_template", 5}}), ErrorKind::file, {"chat_template is number"});
-    expect_refused(source({{"chat_template", {{{"name", "x"}, {"template", "a"}}}}}),
-                   ErrorKind::file, {"'default'"});
-}
-
 TEST(HfTokenizer, reads_the_files_of_a_directory_that_are_there) {
     const auto directory = std::filesystem::path(::testing::TempDir()) / "kvik_hf_tokenizer";
     std::filesystem::remove_all(directory);
     std::filesystem::create_directories(directory);
     EXPECT_FALSE(tokenizer_from_hf(directory.string())->has_value());
-    EXPECT_FALSE(chat_template_from_hf(directory.string())->has_value());
     std::ofstream(directory / "tokenizer.json") << byte_level().dump();
-    std::ofstream(directory / "tokenizer_config.json")
-        << R"({"eos_token": "<|end|>", "chat_template": "inside"})";
+    std::ofstream(directory / "tokenizer_config.json") << R"({"eos_token": "<|end|>"})";
     const auto spec = tokenizer_from_hf(directory.string());
     ASSERT_TRUE(spec) << spec.error().message;
     EXPECT_EQ((*spec)->eos, 257);
-    EXPECT_EQ(*chat_template_from_hf(directory.string()), "inside");
-    std::ofstream(directory / "chat_template.jinja") << "beside";
-    EXPECT_EQ(*chat_template_from_hf(directory.string()), "beside");
     std::filesystem::remove_all(directory);
 }
 
@@ -466,18 +446,13 @@ TEST(HfTokenizer, reads_the_files_of_a_directory_that_are_there) {
 // model would run on and say other things.
 TEST(HfTokenizer, refuses_a_link_that_leads_nowhere) {
     const auto directory = std::filesystem::path(::testing::TempDir()) / "kvik_hf_lost_file";
-    for (const char* name : {"tokenizer.json", "tokenizer_config.json", "generation_config.json",
-                             "chat_template.jinja"}) {
+    for (const char* name : {"tokenizer.json", "tokenizer_config.json", "generation_config.json"}) {
         std::filesystem::remove_all(directory);
         std::filesystem::create_directories(directory);
         std::ofstream(directory / "tokenizer.json") << byte_level().dump();
         std::filesystem::remove(directory / name);
         std::filesystem::create_symlink("lost", directory / name);
-        if (std::string_view(name) == "chat_template.jinja") {
-            expect_refused(chat_template_from_hf(directory.string()), ErrorKind::file, {name});
-        } else {
-            expect_refused(tokenizer_from_hf(directory.string()), ErrorKind::file, {name});
-        }
+        expect_refused(tokenizer_from_hf(directory.string()), ErrorKind::file, {name});
     }
     std::filesystem::remove_all(directory);
 }

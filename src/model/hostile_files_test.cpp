@@ -39,8 +39,8 @@ Result<void> open_model(const std::string& path) {
     ThreadPool pool(1);
     KVIK_TRY(LoadedModel loaded, load_model({path, &kScalarKernels, Act::int8, &pool, {}}));
     if (loaded.words.tokenizer) KVIK_TRY_VOID(make_tokenizer(std::move(*loaded.words.tokenizer)));
-    if (loaded.words.chat_template)
-        KVIK_TRY_VOID(ChatTemplate::compile(std::move(*loaded.words.chat_template)));
+    for (NamedTemplate& each : loaded.words.chat_templates)
+        KVIK_TRY_VOID(ChatTemplate::compile(std::move(each.source)));
     return {};
 }
 

@@ -11,6 +11,7 @@
 #include "formats/safetensors.h"
 #include "model/gguf_config.h"
 #include "model/gguf_tokenizer.h"
+#include "model/hf_chat_templates.h"
 #include "model/hf_config.h"
 #include "model/hf_tokenizer.h"
 
@@ -21,7 +22,7 @@ Result<ModelWords> words_of(const GgufMetadata& metadata) {
     ModelWords words;
     words.architecture = metadata.find_label("general.architecture").value_or("");
     KVIK_TRY(words.tokenizer, tokenizer_from_gguf(metadata));
-    KVIK_TRY(words.chat_template, chat_template_from_gguf(metadata));
+    KVIK_TRY(words.chat_templates, chat_templates_from_gguf(metadata));
     return words;
 }
 
@@ -29,7 +30,7 @@ Result<ModelWords> words_in(const std::string& directory, std::string architectu
     ModelWords words;
     words.architecture = std::move(architecture);
     KVIK_TRY(words.tokenizer, tokenizer_from_hf(directory));
-    KVIK_TRY(words.chat_template, chat_template_from_hf(directory));
+    KVIK_TRY(words.chat_templates, chat_templates_from_hf(directory));
     return words;
 }
 

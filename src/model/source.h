@@ -8,9 +8,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "formats/tensor_file.h"
+#include "model/chat_templates.h"
 #include "model/config.h"
 #include "model/format.h"
 #include "text/tokenizer.h"
@@ -22,7 +24,7 @@ Result<ModelFormat> format_of_model(const std::string& path);
 struct ModelWords {
     std::string architecture;                // as the file has it; empty: it does not say
     std::optional<TokenizerSpec> tokenizer;  // nothing: ids only
-    std::optional<std::string> chat_template;
+    std::vector<NamedTemplate> chat_templates;
 };
 
 Result<ModelWords> open_words(const std::string& path);

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "model/hf_chat_templates.h"
 #include "model/hf_tokenizer.h"
 
 namespace kvik {
@@ -55,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t n_bytes) {
     if (!config.empty()) files.tokenizer_config = config;
     if (!generation.empty()) files.generation_config = generation;
     if (files.tokenizer_config) {
-        const auto source = chat_template_from_hf_config(config, "model/tokenizer_config.json");
+        const auto source = chat_templates_from_hf_config(config, "model/tokenizer_config.json");
         if (!source) check_error(source.error());
     }
     const auto spec = tokenizer_from_hf(files);

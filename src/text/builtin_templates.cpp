@@ -205,6 +205,12 @@ const BuiltinChatTemplate* choose_builtin_template(std::string_view architecture
     return any != nullptr ? &any->carried : nullptr;
 }
 
+std::vector<std::string_view> builtin_template_names() {
+    std::vector<std::string_view> names;
+    for (const Row& row : kRows) names.push_back(row.carried.name);
+    return names;
+}
+
 const BuiltinChatTemplate* find_builtin_template(std::string_view name) {
     for (const Row& row : kRows) {
         if (row.carried.name == name) return &row.carried;

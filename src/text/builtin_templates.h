@@ -7,6 +7,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "text/tokenizer.h"
 
@@ -21,6 +22,7 @@ struct BuiltinChatTemplate {
 // and a prompt goes without.
 const BuiltinChatTemplate* choose_builtin_template(std::string_view architecture,
                                                    const Tokenizer& tokenizer);
+std::vector<std::string_view> builtin_template_names();
 // Null when there is none of that name.
 const BuiltinChatTemplate* find_builtin_template(std::string_view name);
 

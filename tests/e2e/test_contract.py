@@ -249,19 +249,40 @@ class BuiltinTemplate(unittest.TestCase):
         self.assertEqual(process.returncode, 0, shown)
         return out, shown
 
-    def test_is_announced_on_a_terminal_alone(self):
-        out, shown = self.on_terminal("run", self.name, "Hi", "-n", "1", "--temp", "0")
+    def test_is_announced_wherever_it_is_used(self):
+        out, shown = self.on_terminal("run", self.name, "Hi", "-n", "1", "--temp", "0", "--conversation")
         self.assertIn("chatml", shown)
         self.assertNotIn("chatml", out)
-        done = call("run", self.name, "Hi", "-n", "1", "--temp", "0")
-        self.assertEqual((done.stdout, done.stderr), (out, ""))
+        done = call("run", self.name, "Hi", "-n", "1", "--temp", "0", "--conversation")
+        self.assertEqual(done.stdout, out)
+        for asked in (["chat", self.name, "-n", "1"], ["template", self.name, "-"]):
+            done = call(*asked, stdin='[{"role": "user", "content": "Hi"}]\n')
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("chatml", done.stderr)
+            self.assertNotIn("brings", done.stderr)
+
+    def test_is_not_used_to_complete(self):
+        done = call("run", self.name, "Hi", "-n", "1", "--temp", "0", "--json")
+        got = json.loads(done.stdout)
+        self.assertIsNone(got["template"])
+        self.assertIn("completes", done.stderr)
+        self.assertEqual(got["prompt_ids"], kvik_json("run", self.name, "Hi", "-n", "1", "--raw")["prompt_ids"])
+        for told in (["--conversation"], ["--system", "S"], ["--template", "chatml"]):
+            got = kvik_json("run", self.name, "Hi", "-n", "1", *told)
+            self.assertEqual(got["template"], {"source": "builtin", "name": "chatml"})
+        with InFile("F {{ messages[0].content }}") as path:
+            got = kvik_json("run", self.name, "Hi", "-n", "1", "--template", path)
+            self.assertEqual(got["template"]["source"], "file")
+        done = call("run", self.name, "Hi", "-n", "1", "--template", "nosuch")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("phi4", done.stderr)
 
     def test_is_named_by_show_and_not_in_what_template_prints(self):
         self.assertEqual(kvik_json("show", self.name)["chat_template"]["builtin"], "chatml")
         self.assertIn("chatml", kvik("show", self.name))
         with InFile([{"role": "user", "content": "Hi"}]) as messages:
             got = kvik_json("template", self.name, messages)
-            self.assertEqual(set(got), {"text", "ids"})
+            self.assertEqual(set(got), {"text", "ids", "template"})
             self.assertIn("chatml", self.on_terminal("template", self.name, messages)[1])
 
 
