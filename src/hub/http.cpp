@@ -238,6 +238,10 @@ Result<HttpReply> HttpClient::send_once(const HttpRequest& request, const std::s
     if (*code == CURLE_UNSUPPORTED_PROTOCOL || *code == CURLE_URL_MALFORMAT)
         return fail(ErrorKind::failed,
                     fmt::format("{} is no address to fetch from", in_quotes(url)));
+    if (*code == CURLE_PEER_FAILED_VERIFICATION || *code == CURLE_SSL_CACERT_BADFILE)
+        return fail(ErrorKind::failed,
+                    fmt::format("{}: {}: CURL_CA_BUNDLE may name a file of certificates to trust",
+                                in_quotes(url), *reason != 0 ? reason : curl_easy_strerror(*code)));
     const bool unread = transfer.n_unread > kMostUnreadBytes;
     if (*code != CURLE_OK && !unread)
         transfer.reply.trouble = *reason != 0 ? reason : curl_easy_strerror(*code);

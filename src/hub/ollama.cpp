@@ -211,9 +211,12 @@ Result<OllamaDefaults> parse_ollama_params(std::string_view json, const std::str
     const auto parsed = parse_json(json, file);
     if (!parsed || !parsed->is_object()) return broken(file, "its parameters are no JSON object");
     OllamaDefaults defaults;
-    for (const auto& [key, value] : parsed->items()) {
-        const auto* known = std::find_if(std::begin(kKnown), std::end(kKnown),
-                                         [&](const Known& one) { return one.ollama == key; });
+    for (const auto& item : parsed->items()) {
+        const std::string& key = item.key();
+        const Json& value = item.value();
+        const auto* known =
+            std::find_if(std::begin(kKnown), std::end(kKnown),
+                         [&](const Known& known_one) { return known_one.ollama == key; });
         if (known == std::end(kKnown)) {
             defaults.not_used.push_back(key);
             continue;
@@ -221,8 +224,8 @@ Result<OllamaDefaults> parse_ollama_params(std::string_view json, const std::str
         if (asks_for_nothing(key, value)) continue;
         ModelDefault setting{.key = std::string(known->flag), .values = {}};
         const Json list = value.is_array() ? value : Json::array({value});
-        for (const Json& item : list) {
-            const auto text = as_flag_text(item);
+        for (const Json& one : list) {
+            const auto text = as_flag_text(one);
             if (!text)
                 return broken(file, fmt::format("the parameter {} is neither a number nor a text",
                                                 in_quotes(key)));

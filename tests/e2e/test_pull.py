@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import signal
+import ssl
 import subprocess
 import tempfile
 import threading
@@ -176,7 +177,9 @@ class Pull(unittest.TestCase):
         self.env = {"HOME": str(self.home), "HF_ENDPOINT": self.endpoint, "http_proxy": ""}
         for name in ("HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "XDG_CACHE_HOME",
                      "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH", "HF_HUB_OFFLINE",
-                     "TRANSFORMERS_OFFLINE", "OLLAMA_MODELS"):
+                     "TRANSFORMERS_OFFLINE", "OLLAMA_MODELS", "CURL_CA_BUNDLE",
+                     "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "https_proxy", "HTTPS_PROXY",
+                     "ALL_PROXY", "all_proxy"):
             self.env[name] = ""
         self.root = self.home / ".cache/huggingface/hub/models--Owner--Repo"
         self.data = os.urandom(300_000)
@@ -481,6 +484,40 @@ class Trouble(Pull):
         self.hub.head = {"X-Linked-Size": str(huge)}
         self.fails(3, "make room", "are free")
         self.assertEqual(self.hub.requests(), [])
+
+
+class Tls(Pull):
+    """The same server behind a certificate that nobody has signed."""
+
+    def setUp(self):
+        super().setUp()
+        self.certificate, key = self.home / "certificate.pem", self.home / "key.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+                        "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
+                        "-keyout", key, "-out", self.certificate], check=True, capture_output=True)
+        server = Server(("127.0.0.1", 0), Handler)
+        server.hub, server.is_cdn, server.cdn = self.hub, False, self.servers[0].cdn
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.certificate, key)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        self.env["HF_ENDPOINT"] = f"https://127.0.0.1:{server.server_port}"
+
+    def test_a_certificate_must_be_trusted(self):
+        self.fails(1, "certificate", "CURL_CA_BUNDLE", HF_TOKEN=TOKEN)
+        self.assertEqual(self.hub.seen, [])
+        for variable in ("CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"):
+            self.pulled(HF_TOKEN=TOKEN, **{variable: str(self.certificate)})
+        self.is_whole()
+
+    def test_https_leads_nowhere_else(self):
+        self.hub.redirect = "{cdn}{path}"
+        self.fails(1, "only https is followed", CURL_CA_BUNDLE=str(self.certificate),
+                   HF_TOKEN=TOKEN)
+        ports = {one[0] for one in self.hub.seen}
+        self.assertNotIn(self.servers[1].server_port, ports)
 
 
 class Hostile(Pull):
