@@ -131,12 +131,6 @@ Result<ChosenModel> choose_model(const std::string& name, const Environment& env
     return chosen;
 }
 
-bool is_model(const std::string& word, const Environment& environment) {
-    if (exists(word)) return true;
-    if (is_plain_path(word)) return false;
-    return !hub::match(word, hub::find_local_models(hub::find_places(environment)).models).empty();
-}
-
 void add_defaults(const ChosenModel& model, Settings& settings) {
     settings.defaults_of = model.defaults_of;
     for (const hub::ModelDefault& setting : model.defaults) {

@@ -28,9 +28,6 @@ struct ChosenModel {
 
 Result<ChosenModel> choose_model(const std::string& name, const Environment& environment);
 
-// Whether a word is a model: a GGUF file, a directory of a model, or a name that has one.
-bool is_model(const std::string& word, const Environment& environment);
-
 // Below everything else that `settings` says.
 void add_defaults(const ChosenModel& model, Settings& settings);
 

@@ -8,7 +8,7 @@
 #include "cli/progress_line.h"
 #include "cli/terminal.h"
 #include "hub/files.h"
-#include "hub/local_models.h"
+#include "hub/places.h"
 
 namespace kvik::cli {
 namespace {
@@ -154,16 +154,6 @@ Result<hub::PulledModel> pull_model(const PullWish& wish, const Environment& env
         return fail(ErrorKind::cancelled,
                     "interrupted: what came is kept, the same command goes on with it");
     return pulled;
-}
-
-Result<std::string> find_or_pull(const PullWish& wish, const Environment& environment,
-                                 Interrupts& interrupts) {
-    const hub::LocalModels all = hub::find_local_models(hub::find_places(environment));
-    const std::string name = wish.name.starts_with("hf:") ? wish.name : "hf:" + wish.name;
-    const auto found = hub::match(name, all.models);
-    if (found.size() == 1 && !found.front()->problem) return found.front()->path;
-    KVIK_TRY(const hub::PulledModel pulled, pull_model(wish, environment, interrupts));
-    return pulled.path;
 }
 
 }  // namespace kvik::cli

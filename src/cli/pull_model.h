@@ -1,6 +1,6 @@
 // pull_model: a model fetched from Hugging Face, its progress shown on a terminal.
 //
-// Use     `kvik pull` and flags that name a repository. Nothing else in the program asks a network.
+// Use     `kvik pull`. Nothing else in the program asks a network.
 // Errors  as hub/pull.h. Where it is to stay offline: ErrorKind::usage, naming who said so.
 //         Cancelled: Ctrl-C; the same command goes on where it stopped.
 #pragma once
@@ -26,10 +26,6 @@ struct PullWish {
 
 Result<hub::PulledModel> pull_model(const PullWish& wish, const Environment& environment,
                                     Interrupts& interrupts);
-
-// The path of a model of the Hugging Face cache, fetched if it is not there yet.
-Result<std::string> find_or_pull(const PullWish& wish, const Environment& environment,
-                                 Interrupts& interrupts);
 
 // What the speed of the last seconds says of the rest.
 class FetchRate {
