@@ -101,4 +101,15 @@ TEST(MappedFile, moves_without_moving_its_bytes) {
     EXPECT_EQ(text_of(second), "some bytes");
 }
 
+TEST(ReadWholeFile, it_is_copied_up_to_a_limit) {
+    const TemporaryFile file(pages());
+    const uint64_t n_bytes = pages().size();
+    EXPECT_EQ(read_whole_file(file.path(), n_bytes), pages());
+    const Result<std::string> too_large = read_whole_file(file.path(), n_bytes - 1);
+    ASSERT_FALSE(too_large);
+    EXPECT_EQ(too_large.error().kind, ErrorKind::file);
+    EXPECT_NE(too_large.error().message.find(file.path()), std::string::npos);
+    EXPECT_FALSE(read_whole_file("/nowhere", n_bytes));
+}
+
 }  // namespace kvik

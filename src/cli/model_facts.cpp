@@ -160,9 +160,8 @@ void add_plain_values(const Json& object, Json& hyper) {
 
 Result<Json> hyper_parameters_in(const std::string& directory) {
     const std::string path = directory + "/config.json";
-    KVIK_TRY(const MappedFile file, MappedFile::open(path));
-    const auto* text = reinterpret_cast<const char*>(file.bytes().data());
-    KVIK_TRY(const Json config, kvik::parse_json({text, file.bytes().size()}, path));
+    KVIK_TRY(const std::string text, read_whole_file(path, kMaxJsonBytes));
+    KVIK_TRY(const Json config, kvik::parse_json(text, path));
     Json hyper = Json::object();
     add_plain_values(config, hyper);
     if (config.contains("text_config")) add_plain_values(config["text_config"], hyper);

@@ -143,6 +143,19 @@ TEST(GgufFile, a_head_of_any_length_is_read_from_disk) {
     }
 }
 
+// Another program cuts the file after it was opened and before its head was read.
+TEST(GgufFile, a_head_that_is_cut_while_it_is_read_is_an_error) {
+    const TempFile temp(sample_llama());
+    auto file = WeightFile::open(temp.path);
+    ASSERT_TRUE(file) << file.error().message;
+    ASSERT_TRUE(file->head(8));
+    std::filesystem::resize_file(temp.path, 16);
+    expect_refused(file->head(1 << 20), ErrorKind::file,
+                   {temp.path, "was cut while it was read", "fetch the file again"});
+    std::vector<std::byte> to(8);
+    expect_refused(file->read(100, to), ErrorKind::file, {temp.path, "was cut"});
+}
+
 struct TempFolder {
     std::string path = testing::TempDir() + "kvik_gguf_split_" + std::to_string(::getpid());
     TempFolder() { std::filesystem::create_directory(path); }

@@ -15,6 +15,7 @@
 namespace kvik {
 
 inline constexpr uint32_t kMaxJsonDepth = 64;
+inline constexpr uint64_t kMaxJsonBytes = 256 << 20;  // of a file; large vocabularies take 40 MiB
 
 // `file` is for messages.
 Result<nlohmann::json> parse_json(std::string_view text, const std::string& file);

@@ -18,6 +18,8 @@ const NamedTemplate* find(const std::vector<NamedTemplate>& templates, std::stri
     return found == templates.end() ? nullptr : &*found;
 }
 
+constexpr uint64_t kMostTemplateBytes = 16 << 20;  // of a file: more than any interpreter takes
+
 std::string names_of(const std::vector<NamedTemplate>& templates) {
     std::vector<std::string_view> names;
     for (const NamedTemplate& each : templates) names.push_back(each.name);
@@ -28,8 +30,7 @@ Result<ChosenTemplate> read_template(const std::string& path) {
     ChosenTemplate chosen{TemplateOrigin::file, path, {}};
     std::error_code error;
     if (std::filesystem::file_size(path, error) == 0 && !error) return chosen;
-    KVIK_TRY(const MappedFile file, MappedFile::open(path));
-    chosen.source.assign(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+    KVIK_TRY(chosen.source, read_whole_file(path, kMostTemplateBytes));
     return chosen;
 }
 

@@ -29,8 +29,8 @@ Result<std::optional<std::string>> read_if_there(const fs::path& path) {
     std::error_code error;
     if (fs::symlink_status(path, error).type() == fs::file_type::not_found) return std::nullopt;
     if (fs::file_size(path, error) == 0 && !error) return std::string();
-    KVIK_TRY(const MappedFile file, MappedFile::open(path.string()));
-    return std::string(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+    KVIK_TRY(std::string text, read_whole_file(path.string(), kMaxJsonBytes));
+    return text;
 }
 
 // The names of additional templates, in the order of the alphabet.

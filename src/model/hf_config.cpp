@@ -204,9 +204,8 @@ Result<ModelConfig> config_from_hf_text(std::string_view text, const std::string
 
 Result<ModelConfig> config_from_hf(const std::string& directory) {
     const std::string path = directory + "/config.json";
-    KVIK_TRY(const MappedFile file, MappedFile::open(path));
-    const auto bytes = file.bytes();
-    return config_from_hf_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
+    KVIK_TRY(const std::string text, read_whole_file(path, kMaxJsonBytes));
+    return config_from_hf_text(text, path);
 }
 
 }  // namespace kvik

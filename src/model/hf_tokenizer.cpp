@@ -30,24 +30,20 @@ std::string path_in(const std::string& directory, std::string_view name) {
 }
 
 // Nothing: there is no such file. A link that leads nowhere is one: its file is lost, not left out.
-Result<std::optional<MappedFile>> open_if_there(const std::string& directory,
-                                                std::string_view name) {
+Result<std::optional<std::string>> open_if_there(const std::string& directory,
+                                                 std::string_view name) {
     const std::string path = path_in(directory, name);
     std::error_code error;
     if (std::filesystem::symlink_status(path, error).type() ==
         std::filesystem::file_type::not_found)
         return std::nullopt;
-    KVIK_TRY(MappedFile file, MappedFile::open(path));
-    return file;
+    KVIK_TRY(std::string text, read_whole_file(path, kMaxJsonBytes));
+    return text;
 }
 
-std::string_view text_of(const MappedFile& file) {
-    return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
-}
-
-std::optional<std::string_view> text_of(const std::optional<MappedFile>& file) {
+std::optional<std::string_view> text_of(const std::optional<std::string>& file) {
     if (!file) return std::nullopt;
-    return text_of(*file);
+    return std::string_view(*file);
 }
 
 // "BPE" or "Unigram"; files from before the field was written are told by what else they have.
@@ -226,9 +222,8 @@ Result<std::optional<TokenizerSpec>> tokenizer_from_hf(const std::string& direct
     if (!tokenizer) return std::nullopt;
     KVIK_TRY(const auto config, open_if_there(directory, kConfigFile));
     KVIK_TRY(const auto generation, open_if_there(directory, kGenerationFile));
-    KVIK_TRY(TokenizerSpec spec,
-             tokenizer_from_hf(HfTokenizerFiles{directory, text_of(*tokenizer), text_of(config),
-                                                text_of(generation)}));
+    KVIK_TRY(TokenizerSpec spec, tokenizer_from_hf(HfTokenizerFiles{
+                                     directory, *tokenizer, text_of(config), text_of(generation)}));
     return spec;
 }
 

@@ -69,11 +69,10 @@ const SkippedTensor* find_skipped(const TensorFile& file, ModelFormat format,
 }
 
 tl::unexpected<Error> unusable(const SkippedTensor& skipped) {
-    return fail(
-        ErrorKind::unsupported,
-        fmt::format("{}: tensor {} at byte {} {}: use the model in another type, or as a "
-                    "GGUF",
-                    skipped.file, in_quotes(skipped.name), skipped.offset, skipped.why));
+    return fail(ErrorKind::unsupported,
+                fmt::format("{}: tensor {} at byte {} {}: use the model in another type, or as a "
+                            "GGUF",
+                            skipped.file, in_quotes(skipped.name), skipped.offset, skipped.why));
 }
 
 tl::unexpected<Error> missing(const TensorFile& file, const std::string& file_name,
