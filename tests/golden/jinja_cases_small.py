@@ -13,6 +13,55 @@ V = {
 }
 
 EXPRESSIONS = r"""
+"<a>"|safe + "<b>"
+"<b>" + "<a>"|safe
+"<a>"|safe + "<b>"|safe + "<c>"
+("<a>"|safe + "<b>") ~ "<c>"
+"<a>"|safe ~ "<b>"
+("<a>"|safe) * 2 + "<"
+("<%s|%r|%d>"|safe) % ("<x>", "'", 5)
+"<%s>" % ("<x>"|safe)
+("<%s>"|safe) % ("<x>"|safe)
+("<%(k)s>"|safe) % {"k": "<v>"}
+("<%s>"|safe) % [1, "<"]
+("<{}|{:>5}|{!r}>"|safe).format("<x>", "<", "'")
+("{}"|safe).format("<x>"|safe) + "<"
+"{}".format("<x>"|safe) + "<"
+("%s<"|safe)|format("<x>")
+"<&>'\""|e
+"<&>'\""|escape|e
+"<&>'\""|escape|forceescape
+5|e
+["<"]|e
+("<a>"|safe)|upper + "<"
+("<A>"|safe)|lower + "<"
+("<a>"|safe)|capitalize + "<"
+("<a b>"|safe)|title + "<"
+(" <a> "|safe)|trim + "<"
+("<a>"|safe)|string + "<"
+("<a>"|safe)|replace("a", "<") + "<"
+("<a>\n<b>"|safe)|indent + "<"
+("<a>"|safe)|reverse + "<"
+("<a>"|safe)|first + "<"
+("<a>"|safe)|list
+["<"|safe, "<"]|join("&") + "<"
+("&"|safe).join(["<", "<"|safe]) + "<"
+"&".join(["<", "<"|safe]) + "<"
+("<a>"|safe).upper() + "<"
+(" <a> "|safe).strip() + "<"
+("<a>"|safe).replace("a", "<") + "<"
+("<a>"|safe)[1:] + "<"
+("<a>"|safe)[::-1] + "<"
+("<a>"|safe)[0] + "<"
+("<a> <b>"|safe).split() | map("e") | list
+("<a>\n<b>"|safe).splitlines()[0] + "<"
+["<a>"|safe]
+("<a>"|safe)|tojson
+("<a>"|safe) == "<a>"
+("<a>"|safe)|length
+("<a>"|safe) is escaped
+"<a>" is escaped
+("<a>"|e) in "x&lt;a&gt;"
 18446744073709551616
 -9223372036854775809 + 1
 0xffffffffffffffffffff
@@ -546,6 +595,10 @@ EXPRESSIONS = [e for e in EXPRESSIONS if "for_not_python" not in e]
 
 # What stands between two tags is part of the test, so these are given as they are.
 STATEMENTS = [
+    ("{% set x %}{{ '<a>'|safe }}{% endset %}{{ x + '<' }}", V),
+    ("{% macro m() %}{{ '<a>'|safe }}{% endmacro %}{{ m() + '<' }}", V),
+    ("{% for c in '<a>'|safe %}{{ c + '<' }}{% endfor %}", V),
+    ("{{ \"Use '\"|safe + s + \"' <to> '\"|safe + d['C'] + d|tojson }}", V),
     ("", {}),
     ("plain text", {}),
     ("a\n", {}),

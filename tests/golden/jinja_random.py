@@ -8,12 +8,11 @@
 Differences that stand, which the generators avoid or `apart` leaves out:
 - a power that is a complex number is an error, and so is an integer of more than 65536 bits;
 - generators, views and ranges are lists, and print as such; functions and loops print without an address;
-- nothing is marked as safe for HTML: after `safe`, + does not escape the other side;
 - a list in a conversation may be changed (append, pop, ...), as in jinja2's plain sandbox;
 - a call block may call a macro that never asks for its caller; there are no varargs and no kwargs;
 - a slice of a literal that has none is an error, as a slice of a variable's value is in both: jinja2's
   optimizer makes something else of constants;
-- there is no batch center escape filesizeformat forceescape groupby pprint random slice striptags
+- there is no batch center filesizeformat groupby pprint random slice striptags
   truncate urlencode urlize wordcount wordwrap xmlattr, no block import include extends do autoescape,
   no recursive loop: an error by that name.
 """

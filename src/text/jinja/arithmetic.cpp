@@ -7,6 +7,7 @@
 
 #include "text/jinja/format.h"
 #include "text/jinja/sequence.h"
+#include "text/jinja/text_ops.h"
 
 namespace kvik::jinja {
 namespace {
@@ -147,11 +148,18 @@ Result<Value> float_apply(Operator op, double a, double b) {
     return Value();
 }
 
-Result<Value> joined(Heap& heap, const Str& a, const Str& b) {
+// A markup escapes what it is joined to.
+Result<Value> joined(Heap& heap, const StrPtr& a, const StrPtr& b) {
+    const bool markup = a->is_markup || b->is_markup;
+    StrPtr first = a, second = b;
+    if (markup) {
+        KVIK_TRY(first, escaped(heap, a));
+        KVIK_TRY(second, escaped(heap, b));
+    }
     TextBuilder out(heap.budget());
-    out.add(a.marked);
-    out.add(b.marked);
-    return heap.string(out);
+    out.add(first->marked);
+    out.add(second->marked);
+    return markup_as(*first, heap.string(out));
 }
 
 Result<Value> joined(Heap& heap, const List& a, const List& b) {
@@ -166,7 +174,7 @@ Result<Value> repeated(Heap& heap, const Value& sequence, int64_t times) {
         TextBuilder out(heap.budget());
         if (s->view().empty()) times = 0;
         for (int64_t i = 0; i < times && !out.full(); ++i) out.add(s->marked);
-        return heap.string(out);
+        return markup_as(*s, heap.string(out));
     }
     const List* list = sequence.list();
     std::vector<Value> items;
@@ -197,7 +205,8 @@ Result<Value> apply(Heap& heap, Operator op, const Value& a, const Value& b) {
         if (const auto* undefined = v->get_if<Undefined>()) return undefined_error(*undefined);
     }
     if (op == Operator::add) {
-        if (const Str* s = a.str(), *t = b.str(); s && t) return joined(heap, *s, *t);
+        if (const auto* s = a.get_if<StrPtr>(), *t = b.get_if<StrPtr>(); s && t)
+            return joined(heap, *s, *t);
         if (const List* l = a.list(), *m = b.list(); l && m && l->form == m->form) {
             return joined(heap, *l, *m);
         }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "text/jinja/text_ops.h"
+
 namespace kvik::jinja {
 namespace {
 
@@ -73,11 +75,19 @@ Result<StrPtr> Args::text(size_t i, std::string_view otherwise) const {
     return type_error(fmt::format("argument {} is {}, not a str", i + 1, slots[i]->type_name()));
 }
 
-Result<Value> call(Heap& heap, const Builtin& builtin, const Value& self, const CallArgs& given) {
+static Result<Value> call_plain(Heap& heap, const Builtin& builtin, const Value& self,
+                                const CallArgs& given) {
     KVIK_TRY_VOID(heap.budget().steps());
     if (builtin.parameters == "*") return builtin.function({heap, self, given, {}});
     KVIK_TRY(auto slots, bind(builtin, given));
     return builtin.function({heap, self, given, std::move(slots)});
+}
+
+Result<Value> call(Heap& heap, const Builtin& builtin, const Value& self, const CallArgs& given) {
+    Result<Value> made = call_plain(heap, builtin, self, given);
+    const std::span<const Builtin> methods = text_methods();
+    const bool is_method = &builtin >= methods.data() && &builtin < methods.data() + methods.size();
+    return is_method ? markup_as(*self.str(), std::move(made)) : made;
 }
 
 const Builtin* find_filter(std::string_view name) {

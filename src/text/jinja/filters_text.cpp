@@ -16,17 +16,17 @@ Result<Value> string(const Args& args) {
 
 Result<Value> upper(const Args& args) {
     KVIK_TRY(const StrPtr text, to_str(args.heap, args.self));
-    return in_case(args.heap, *text, Case::upper);
+    return markup_as(*text, in_case(args.heap, *text, Case::upper));
 }
 
 Result<Value> lower(const Args& args) {
     KVIK_TRY(const StrPtr text, to_str(args.heap, args.self));
-    return in_case(args.heap, *text, Case::lower);
+    return markup_as(*text, in_case(args.heap, *text, Case::lower));
 }
 
 Result<Value> capitalize(const Args& args) {
     KVIK_TRY(const StrPtr text, to_str(args.heap, args.self));
-    return capitalized(args.heap, *text);
+    return markup_as(*text, capitalized(args.heap, *text));
 }
 
 Result<Value> title(const Args& args) {
@@ -83,7 +83,7 @@ Result<Value> indent(const Args& args) {
             out.add(indention->marked);
         }
     }
-    return args.heap.string(out);
+    return markup_as(*text, args.heap.string(out));
 }
 
 Result<Value> format(const Args& args) {
@@ -102,14 +102,34 @@ Result<Value> format(const Args& args) {
     return percent_format(args.heap, *text, values);
 }
 
-// "safe" is for HTML, which a prompt is not: nothing is ever escaped.
+Result<Value> safe(const Args& args) {
+    KVIK_TRY(const StrPtr text, to_str(args.heap, args.self));
+    return Value(as_markup(text));
+}
+
+Result<Value> escape(const Args& args) {
+    KVIK_TRY(const StrPtr text, to_str(args.heap, args.self));
+    KVIK_TRY(StrPtr made, escaped(args.heap, text));
+    return Value(std::move(made));
+}
+
+Result<Value> force_escape(const Args& args) {
+    KVIK_TRY(const StrPtr text, to_str(args.heap, args.self));
+    KVIK_TRY(StrPtr made, escaped(args.heap, make_str(text->marked)));
+    return Value(std::move(made));
+}
+
+// Escaping is off, as transformers has it: only what `safe` and `escape` gave escapes others.
 constexpr Builtin kRows[] = {
     {"capitalize", "", capitalize},
+    {"e", "", escape},
+    {"escape", "", escape},
+    {"forceescape", "", force_escape},
     {"format", "*", format},
     {"indent", "width? first? blank?", indent},
     {"lower", "", lower},
     {"replace", "old new count?", replace},
-    {"safe", "", string},
+    {"safe", "", safe},
     {"string", "", string},
     {"title", "", title},
     {"trim", "chars?", trim},

@@ -8,6 +8,7 @@
 
 #include "text/jinja/format_spec.h"
 #include "text/jinja/print.h"
+#include "text/jinja/text_ops.h"
 
 namespace kvik::jinja {
 namespace {
@@ -95,9 +96,16 @@ Result<PercentPlace> percent_place(std::string_view text, size_t at) {
     return place;
 }
 
-Result<void> add_percent(Heap& heap, TextBuilder& out, const Value& value, FormatSpec spec) {
+enum class Fills : uint8_t { plain, markup };
+
+// A markup escapes what it is filled with.
+Result<void> add_percent(Heap& heap, TextBuilder& out, const Value& value, FormatSpec spec,
+                         Fills fills) {
     if (spec.type == 's' || spec.type == 'r') {
-        KVIK_TRY(const Value text, converted(heap, value, spec.type));
+        KVIK_TRY(Value text, converted(heap, value, spec.type));
+        if (fills == Fills::markup) {
+            KVIK_TRY(text, escaped(heap, *text.get_if<StrPtr>()));
+        }
         spec.type = 's';
         spec.fill = " ";
         spec.sign = 0;
@@ -195,10 +203,11 @@ Result<Value> percent_format(Heap& heap, const Str& format, const Value& values)
             continue;
         }
         KVIK_TRY(const Value value, place.name ? given.named(*place.name) : given.next());
-        KVIK_TRY_VOID(add_percent(heap, out, value, place.spec));
+        KVIK_TRY_VOID(add_percent(heap, out, value, place.spec,
+                                  format.is_markup ? Fills::markup : Fills::plain));
     }
     if (!given.all_taken()) return type_error("a format has fewer places than values");
-    return heap.string(out);
+    return markup_as(format, heap.string(out));
 }
 
 Result<Value> brace_format(Heap& heap, const Str& format, const CallArgs& values) {
@@ -227,9 +236,21 @@ Result<Value> brace_format(Heap& heap, const Str& format, const CallArgs& values
             return type_error("a format of an integer has no precision");
         }
         spec.mark = mark_at(format.marked, brace);
-        KVIK_TRY_VOID(format_value(heap, out, value, spec));
+        if (!format.is_markup) {
+            KVIK_TRY_VOID(format_value(heap, out, value, spec));
+            continue;
+        }
+        const bool is_markup = value.str() && value.str()->is_markup;
+        if (is_markup && !place.spec.empty())
+            return type_error("a markup has no format but the empty one");
+        TextBuilder field(heap.budget());
+        KVIK_TRY_VOID(format_value(heap, field, value, spec));
+        KVIK_TRY(const Value text, heap.string(field));
+        KVIK_TRY(const StrPtr shown,
+                 escaped(heap, is_markup ? *value.get_if<StrPtr>() : *text.get_if<StrPtr>()));
+        out.add(shown->marked);
     }
-    return heap.string(out);
+    return markup_as(format, heap.string(out));
 }
 
 }  // namespace kvik::jinja

@@ -63,7 +63,8 @@ Result<Value> Heap::substring(const StrPtr& of, ByteRange range) {
     if (range.begin == 0 && range.end == n) return Value(of);
     TextBuilder builder(budget_);
     builder.add(of->marked, range);
-    return string(builder);
+    KVIK_TRY(Value part, string(builder));
+    return of->is_markup ? Value(as_markup(*part.get_if<StrPtr>())) : part;
 }
 
 tl::unexpected<Error> type_error(std::string message) {

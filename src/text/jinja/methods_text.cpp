@@ -126,7 +126,10 @@ Result<Value> replace(const Args& args) {
     KVIK_TRY(const StrPtr what, text_at(args, 0));
     KVIK_TRY(const StrPtr with, text_at(args, 1));
     KVIK_TRY(const int64_t at_most, args.integer(2, -1));
-    return replaced(args.heap, *self_of(args), {*what, *with, at_most});
+    if (!self_of(args)->is_markup)
+        return replaced(args.heap, *self_of(args), {*what, *with, at_most});
+    KVIK_TRY(const StrPtr safe, escaped(args.heap, with));
+    return replaced(args.heap, *self_of(args), {*what, *safe, at_most});
 }
 
 Result<Value> find(const Args& args) {
@@ -160,7 +163,11 @@ Result<Value> join(const Args& args) {
                 fmt::format("join needs strings, item {} is {}", i, items[i].type_name()));
         }
         if (i > 0) out.add(self_of(args)->marked);
-        out.add(item->marked);
+        StrPtr text = *items[i].get_if<StrPtr>();
+        if (self_of(args)->is_markup) {
+            KVIK_TRY(text, escaped(args.heap, text));
+        }
+        out.add(text->marked);
     }
     return args.heap.string(out);
 }

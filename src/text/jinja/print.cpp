@@ -83,7 +83,9 @@ class Printer {
 
     Result<void> repr(const Value& value) {
         if (const Str* s = value.str()) {
+            if (s->is_markup) out_.add("Markup(");
             quote(out_, s->marked);
+            if (s->is_markup) out_.add(")");
             return {};
         }
         if (value.is<Undefined>()) out_.add("Undefined");

@@ -17,7 +17,8 @@ Result<std::vector<Value>> characters_of(Heap& heap, const StrPtr& text) {
     for (size_t at = 0; at < text->view().size();) {
         const size_t next = at + character_at(text->view(), at).n_bytes;
         KVIK_TRY(Value c, heap.substring(text, {at, next}));
-        out.push_back(std::move(c));
+        const Str* plain = c.str();
+        out.push_back(plain->is_markup ? Value(make_str(plain->marked)) : std::move(c));
         at = next;
     }
     return out;
@@ -89,7 +90,8 @@ Result<Value> slice_text(Heap& heap, const StrPtr& text, const SliceBounds& boun
         const auto at = static_cast<size_t>(walk.start + i * walk.step);
         out.add(text->marked, {begins[at], begins[at + 1]});
     }
-    return heap.string(out);
+    KVIK_TRY(Value made, heap.string(out));
+    return text->is_markup ? Value(as_markup(*made.get_if<StrPtr>())) : made;
 }
 
 }  // namespace

@@ -26,6 +26,10 @@ Result<Value> is_string(const Args& args) {
     return Value(args.self.str() != nullptr);
 }
 
+Result<Value> is_escaped(const Args& args) {
+    return Value(args.self.str() && args.self.str()->is_markup);
+}
+
 Result<Value> is_mapping(const Args& args) {
     return Value(args.self.dict() != nullptr);
 }
@@ -167,6 +171,7 @@ constexpr Builtin kRows[] = {
     {"divisibleby", "num", is_divisible},
     {"eq", "other", is_equal},
     {"equalto", "other", is_equal},
+    {"escaped", "", is_escaped},
     {"even", "", is_even},
     {"false", "", is_false},
     {"filter", "", is_filter},

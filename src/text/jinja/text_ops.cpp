@@ -124,6 +124,27 @@ Result<Value> titled(Heap& heap, const Str& text, Case initial,
     return heap.string(out);
 }
 
+Result<StrPtr> escaped(Heap& heap, const StrPtr& text) {
+    if (text->is_markup) return text;
+    constexpr std::string_view kMeant = "&<>'\"";
+    constexpr std::string_view kWritten[] = {"&amp;", "&lt;", "&gt;", "&#39;", "&#34;"};
+    const std::string_view s = text->view();
+    TextBuilder out(heap.budget());
+    for (size_t at = 0; at < s.size() && !out.full();) {
+        const size_t next = std::min(s.find_first_of(kMeant, at), s.size());
+        out.add(text->marked, {at, next});
+        if (next < s.size()) out.add(kWritten[kMeant.find(s[next])], mark_at(text->marked, next));
+        at = next + 1;
+    }
+    KVIK_TRY(const Value made, heap.string(out));
+    return as_markup(*made.get_if<StrPtr>());
+}
+
+Result<Value> markup_as(const Str& from, Result<Value> made) {
+    if (!from.is_markup || !made || !made->str()) return made;
+    return Value(as_markup(*made->get_if<StrPtr>()));
+}
+
 Result<Value> stripped(Heap& heap, const StrPtr& text, const Str* which, Ends ends) {
     const std::string_view s = text->view();
     KVIK_TRY_VOID(heap.budget().bytes(s.size() + (which ? which->view().size() * 4 : 0)));

@@ -21,6 +21,11 @@ Result<Value> capitalized(Heap& heap, const Str& text);  // "aBC d" -> "Abc d"
 Result<Value> titled(Heap& heap, const Str& text, Case initial,
                      bool (*begins_word)(char32_t before));
 
+// A text with & < > ' " written for HTML; a markup is given back as it is.
+Result<StrPtr> escaped(Heap& heap, const StrPtr& text);
+// What an operation on `from` gave is markup if `from` is.
+Result<Value> markup_as(const Str& from, Result<Value> made);
+
 enum class Ends : uint8_t { both, left, right };
 // Takes characters off the ends: those of `which`, or blanks where it is null.
 Result<Value> stripped(Heap& heap, const StrPtr& text, const Str* which, Ends ends);

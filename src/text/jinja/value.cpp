@@ -9,11 +9,16 @@ namespace kvik::jinja {
 
 StrPtr make_str(MarkedText text) {
     const size_t n = n_chars(text.text);
-    return std::make_shared<const Str>(Str{std::move(text), n});
+    return std::make_shared<const Str>(Str{std::move(text), n, false});
 }
 
 StrPtr make_str(std::string_view trusted) {
     return make_str(MarkedText{std::string(trusted), {}});
+}
+
+StrPtr as_markup(const StrPtr& text) {
+    if (text->is_markup) return text;
+    return std::make_shared<const Str>(Str{text->marked, text->n_chars, true});
 }
 
 std::optional<int64_t> Value::integer() const {

@@ -29,6 +29,7 @@ struct Callable;
 struct Str {
     MarkedText marked;
     size_t n_chars = 0;
+    bool is_markup = false;  // what `safe` gave, and what comes of it: Markup of markupsafe
 
     std::string_view view() const { return marked.text; }
     bool is_ascii() const { return n_chars == marked.text.size(); }
@@ -38,6 +39,7 @@ using BigPtr = std::shared_ptr<const BigInt>;  // of what does not fit an int64_
 
 StrPtr make_str(MarkedText text);
 StrPtr make_str(std::string_view trusted);
+StrPtr as_markup(const StrPtr& text);
 
 // A name that stands for nothing. It prints as nothing, and using it otherwise is an error that
 // says which name: of a variable, or of an attribute of `owner` (a type's name).
