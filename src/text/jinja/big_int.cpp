@@ -212,7 +212,7 @@ std::pair<BigInt::Limbs, BigInt::Limbs> BigInt::divide_long(const Limbs& a, cons
     if (b.size() == 1) {
         Limbs quotient = a;
         const uint32_t rest = divide_short(quotient, b[0]);
-        return {std::move(quotient), {rest}};
+        return std::make_pair(std::move(quotient), Limbs{rest});
     }
     const auto shift = static_cast<size_t>(std::countl_zero(b.back()));
     const Limbs by = BigInt(b, false).shifted(shift).limbs_;
