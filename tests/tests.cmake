@@ -34,11 +34,12 @@ set(e2e e2e.turns e2e.sessions e2e.beams)
 # test_crash     KV on disk: killed, damaged, deleted
 # test_settings  arguments, variables, file; doctor
 # test_several   several answers to one prompt
+# test_habits    command lines of llama-cli and Ollama
 # test_list      models of other programs, by their names
 # test_pull      fetching a model, from a server that the test is
 # test_head_widths  tiny models (tiny_model.py) whose heads are of any width
-set(programs test_contract test_misuse test_settings test_directories test_several test_terminal)
-list(APPEND programs test_list test_pull test_head_widths)
+set(programs test_contract test_misuse test_settings test_directories test_several test_terminal
+    test_habits test_list test_pull test_head_widths)
 set(turns test_turns)
 if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     # What a sanitizer's shadow memory and slowness would falsify is not measured, and ten turns

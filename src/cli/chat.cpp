@@ -1,6 +1,8 @@
 #include <unistd.h>
 
 #include "cli/chat_loop.h"
+#include "cli/flags/habits.h"
+#include "cli/flags/prompt_flags.h"
 #include "cli/local_time.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
@@ -12,15 +14,31 @@ namespace kvik::cli {
 Result<int> chat(const Call& call) {
     EngineOptions engine_options;
     ChatOptions options;
+    options.settings.sampling.seed = draw_seed();
     std::optional<std::string> model_system;
     Flags flags("chat", "A conversation. Each line is a message; /help lists the commands.");
+    PromptFlags source;
     add_model(flags, engine_options.model_path, &model_system);
+    add_prompt_flags(flags, source, "the first message");
     flags.heading("Conversation");
     flags.add({.name = "--system",
                .value = "TEXT",
                .help = "system message",
                .set = into(options.system),
-               .settable = Settable::anywhere});
+               .settable = Settable::anywhere,
+               .aliases = {"-sys", "--system-prompt"}});
+    flags.add({.name = "-cnv",
+               .set = [](std::string_view) { return Result<void>(); },
+               .aliases = {"--conversation", "-i", "--interactive", "-if", "--interactive-first"},
+               .standing = Standing::hidden});
+    flags.add({.name = "-no-cnv",
+               .set = refuse("kvik run --raw completes a text"),
+               .aliases = {"--no-conversation", "--raw"},
+               .standing = Standing::hidden});
+    flags.add({.name = "-st",
+               .set = refuse("kvik run gives one answer"),
+               .aliases = {"--single-turn"},
+               .standing = Standing::hidden});
     flags.add({.name = "--overflow",
                .value = "error|truncate",
                .help = "of a full context: an error, or the oldest messages are left out",
@@ -37,6 +55,7 @@ Result<int> chat(const Call& call) {
     add_engine_flags(flags, engine_options);
     add_cache_switch(flags, engine_options);
     add_draft_flag(flags);
+    add_habits(flags);
     flags.epilogue(
         "Ctrl-C stops an answer and keeps what was said; at the prompt it drops the line.\n"
         "Ctrl-D leaves; /help lists the commands. Between \"\"\" and \"\"\" several lines are one\n"
@@ -44,6 +63,7 @@ Result<int> chat(const Call& call) {
         "terminal the lines of stdin are the messages, and answers go to stdout.\n");
     KVIK_TRY(const auto shown, begin(flags, call));
     if (shown) return *shown;
+    KVIK_TRY(options.first_message, read_source(source));
 
     if (!options.system) options.system = std::move(model_system);
     options.environment = call.environment;

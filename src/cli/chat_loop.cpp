@@ -27,6 +27,7 @@ ChatLoop::ChatLoop(Engine& engine, ChatOptions options, Interrupts& interrupts)
     : engine_(engine),
       environment_(std::move(options.environment)),
       settings_(std::move(options.settings)),
+      first_message_(std::move(options.first_message)),
       interrupts_(interrupts),
       input_(interrupts, environment_),
       branches_(engine) {
@@ -40,6 +41,10 @@ Result<int> ChatLoop::talk() {
     // A model without tokenizer or template is told of before the first message.
     KVIK_TRY_VOID(engine_.encode_chat({{"user", "Hello"}}));
     greet();
+    if (first_message_) {
+        if (input_.at_terminal()) say(kPrompt + printable_lines(*first_message_));
+        KVIK_TRY_VOID(take_and_tell({.text = *first_message_, .quoted = true}));
+    }
     MessageAssembly assembly;
     std::string text;
     for (;;) {
@@ -58,11 +63,16 @@ Result<int> ChatLoop::talk() {
         if (ended && std::exchange(editing_, std::nullopt)) continue;
         if (ended && !is_open) return exit_code_;
         if (!ended && assembly.take(text) == MessageAssembly::State::wants_more) continue;
-        const Done done = take(assembly.finish());
-        if (!done && is_reader_gone(done.error())) return tl::unexpected(done.error());
-        if (!done) tell(done.error());
-        if (done && *done == Next::leave) return exit_code_;
+        KVIK_TRY(const Next next, take_and_tell(assembly.finish()));
+        if (next == Next::leave) return exit_code_;
     }
+}
+
+ChatLoop::Done ChatLoop::take_and_tell(const Typed& typed) {
+    const Done done = take(typed);
+    if (done || is_reader_gone(done.error())) return done;
+    tell(done.error());
+    return Next::go_on;
 }
 
 void ChatLoop::greet() {
@@ -70,6 +80,9 @@ void ChatLoop::greet() {
     const ModelSpec& model = engine_.model();
     say(fmt::format("{} - context {}",
                     printable(model.name.empty() ? model.architecture : model.name), context()));
+    if (settings_.sampling.temperature > 0)
+        say(fmt::format("seed {}: --seed {} gives the same answers to the same messages",
+                        settings_.sampling.seed, settings_.sampling.seed));
     say("/help lists the commands, Ctrl-D leaves");
     if (input_.trouble()) say(printable(*input_.trouble()));
 }

@@ -23,6 +23,7 @@ namespace kvik::cli {
 
 struct ChatOptions {
     std::optional<std::string> system;
+    std::optional<std::string> first_message;  // sent before any is asked for
     ChatSettings settings;
     Environment environment;
 };
@@ -45,6 +46,7 @@ class ChatLoop {
     // chat_loop.cpp
     void greet();
     Done take(const Typed& typed);
+    Done take_and_tell(const Typed& typed);  // an error that does not end the chat is told
     std::optional<int> interrupted(bool had_text);
     Result<void> answer(const Ask& ask);
     void tell(const Error& error);
@@ -83,6 +85,7 @@ class ChatLoop {
     Engine& engine_;
     Environment environment_;
     ChatSettings settings_;
+    std::optional<std::string> first_message_;
     Interrupts& interrupts_;
     ChatInput input_;
     Branches branches_;

@@ -22,8 +22,13 @@ tl::unexpected<Error> at(std::string_view where, Error error) {
     return tl::unexpected(std::move(error));
 }
 
+// "-c, --ctx N": of its other names the short ones.
 std::string left_column(const Flag& flag) {
-    return flag.is_switch() ? flag.name : flag.name + " " + flag.value;
+    std::string text;
+    for (const std::string& alias : flag.aliases)
+        if (alias.size() == 2) text += alias + ", ";
+    text += flag.name;
+    return flag.is_switch() ? text : text + " " + flag.value;
 }
 
 bool contains(const std::vector<std::string_view>& names, std::string_view name) {
@@ -67,6 +72,10 @@ Result<void> set_from_entry(const Flag& flag, const TomlEntry& entry) {
 
 }  // namespace
 
+bool Flag::has_name(std::string_view other) const {
+    return name == other || std::find(aliases.begin(), aliases.end(), other) != aliases.end();
+}
+
 std::string Flag::key() const {
     return name.substr(std::min(name.find_first_not_of('-'), name.size()));
 }
@@ -99,7 +108,7 @@ void Flags::epilogue(std::string text) {
 
 const Flag* Flags::find(std::string_view name) const {
     const auto found = std::find_if(entries_.begin(), entries_.end(),
-                                    [&](const Entry& entry) { return entry.flag.name == name; });
+                                    [&](const Entry& entry) { return entry.flag.has_name(name); });
     return found == entries_.end() ? nullptr : &found->flag;
 }
 
@@ -107,7 +116,8 @@ Error Flags::unknown(std::string_view name) const {
     if (std::find(kLater.begin(), kLater.end(), name) != kLater.end())
         return {ErrorKind::unsupported, fmt::format("{} is not available in this version", name)};
     std::vector<std::string> names;
-    for (const Entry& entry : entries_) names.push_back(entry.flag.name);
+    for (const Entry& entry : entries_)
+        if (entry.flag.standing == Standing::shown) names.push_back(entry.flag.name);
     const auto meant = nearest(name, names);
     const std::string hint =
         meant ? fmt::format("did you mean {}?", *meant) : fmt::format("see kvik {} --help", verb_);
@@ -122,13 +132,48 @@ std::string Flags::misplaced() const {
     return fmt::format("(see kvik {} --help)", verb_);
 }
 
-Result<void> Flags::place(std::string_view text, size_t index) const {
-    if (index >= positionals_.size())
-        return fail(ErrorKind::usage,
-                    fmt::format("unexpected argument '{}' {}", text, misplaced()));
-    auto set = positionals_[index].set(text);
-    if (!set) return at(positionals_[index].name, std::move(set).error());
-    return {};
+// The words that are no flags, one after the other; a positional that a flag gave is passed over.
+Result<void> Flags::place(std::span<const std::string_view> words, const Given& given) const {
+    size_t n_placed = 0;
+    for (const Positional& positional : positionals_) {
+        const bool is_given =
+            std::any_of(positional.flags.begin(), positional.flags.end(),
+                        [&](const std::string& flag) { return contains(given, flag); });
+        if (is_given) continue;
+        if (n_placed == words.size()) {
+            if (positional.presence == Presence::optional) continue;
+            return fail(ErrorKind::usage,
+                        fmt::format("{} is missing: see kvik {} --help", positional.name, verb_));
+        }
+        auto set = positional.set(words[n_placed++]);
+        if (!set) return at(positional.name, std::move(set).error());
+    }
+    if (n_placed == words.size()) return {};
+    return fail(ErrorKind::usage,
+                fmt::format("unexpected argument '{}' {}", words[n_placed], misplaced()));
+}
+
+bool Flags::knows(std::string_view arg) const {
+    return find(arg.substr(0, arg.find('='))) != nullptr;
+}
+
+// Whether the word after args[i] is its value.
+bool Flags::takes_next(const Flag& flag, std::span<const std::string> args, size_t i) const {
+    if (i + 1 == args.size()) return false;
+    const std::string& next = args[i + 1];
+    if (!flag.words.empty())
+        return std::find(flag.words.begin(), flag.words.end(), next) != flag.words.end();
+    return find(next) == nullptr;
+}
+
+void Flags::tell_idle(const Given& given) const {
+    std::vector<std::string_view> idle;
+    for (const std::string_view name : given)
+        if (find(name)->standing == Standing::idle) idle.push_back(name);
+    if (idle.empty()) return;
+    note(
+        fmt::format("kvik: {} {} nothing here: kvik computes on the CPU with settings of its own\n",
+                    fmt::join(idle, ", "), idle.size() == 1 ? "changes" : "change"));
 }
 
 // Takes the flag at args[i], and its value; the index of the last word taken.
@@ -139,8 +184,8 @@ Result<size_t> Flags::take_flag(std::span<const std::string> args, size_t i, Giv
     const std::string_view name = arg.substr(0, equals);
     const Flag* flag = find(name);
     if (flag == nullptr) return tl::unexpected(unknown(name));
-    if (flag->times == Times::once && contains(given, name))
-        return fail(ErrorKind::usage, fmt::format("{} is given twice", name));
+    if (flag->times == Times::once && contains(given, flag->name))
+        return fail(ErrorKind::usage, fmt::format("{} is given twice", flag->name));
     given.push_back(flag->name);
     if (flag->is_switch()) {
         // Where a file may say true, an argument must be able to say false.
@@ -150,13 +195,14 @@ Result<size_t> Flags::take_flag(std::span<const std::string> args, size_t i, Giv
         if (!set) return at(name, std::move(set).error());
         return i;
     }
-    const bool missing = !joined && (i + 1 == args.size() || find(args[i + 1]) != nullptr);
-    if (missing)
-        return fail(ErrorKind::usage,
-                    fmt::format("{} needs a value: {}", name, left_column(*flag)));
-    auto set = flag->set(joined ? arg.substr(equals + 1) : args[i + 1]);
+    const bool takes = !joined && takes_next(*flag, args, i);
+    if (!joined && !takes && flag->words.empty())
+        return fail(ErrorKind::usage, fmt::format("{0} needs a value: {0} {1}", name, flag->value));
+    auto set = flag->set(joined  ? arg.substr(equals + 1)
+                         : takes ? std::string_view(args[i + 1])
+                                 : std::string_view());
     if (!set) return at(name, std::move(set).error());
-    return joined ? i : i + 1;
+    return takes ? i + 1 : i;
 }
 
 Result<void> Flags::read_environment(const Environment& environment, Given& given) const {
@@ -199,36 +245,35 @@ Result<void> Flags::take_settings(const Settings& settings, const Given& given) 
 Result<Parsed> Flags::parse(std::span<const std::string> args, const Environment& environment,
                             const ReadSettings& read_settings) const {
     Given given;
-    size_t n_positionals = 0;
+    std::vector<std::string_view> words;
     bool flags_over = false;
     for (size_t i = 0; i < args.size(); ++i) {
         const std::string_view arg = args[i];
         if (flags_over || arg.size() < 2 || arg[0] != '-') {
-            KVIK_TRY_VOID(place(arg, n_positionals++));
+            words.push_back(arg);
         } else if (arg == "--") {
             flags_over = true;
-        } else if (arg == "--help" || arg == "-h") {
+        } else if (arg == "--help" || arg == "-h" || arg == "--usage") {
             return Parsed::help;
         } else {
             KVIK_TRY(i, take_flag(args, i, given));
         }
     }
-    for (size_t i = n_positionals; i < positionals_.size(); ++i)
-        if (positionals_[i].presence == Presence::required)
-            return fail(ErrorKind::usage, fmt::format("{} is missing: see kvik {} --help",
-                                                      positionals_[i].name, verb_));
+    KVIK_TRY_VOID(place(words, given));
     KVIK_TRY_VOID(read_environment(environment, given));
     if (read_settings) {
         KVIK_TRY(const Settings settings, read_settings());
         KVIK_TRY_VOID(take_settings(settings, given));
     }
+    if (tells_idle_) tell_idle(given);
     return Parsed::ready;
 }
 
 VerbKeys Flags::keys() const {
     VerbKeys keys{.verb = verb_, .keys = {}};
     for (const Entry& entry : entries_)
-        keys.keys.push_back({entry.flag.key(), entry.flag.settable});
+        if (entry.flag.standing == Standing::shown)
+            keys.keys.push_back({entry.flag.key(), entry.flag.settable});
     return keys;
 }
 
@@ -244,7 +289,9 @@ std::string Flags::help(uint32_t n_columns) const {
         width = std::max(width, p.name.size());
     }
     text += fmt::format(" [flags]\n{}\n{}", summary_, positionals_.empty() ? "" : "\n");
-    for (const Entry& entry : entries_) width = std::max(width, left_column(entry.flag).size());
+    const auto is_shown = [](const Entry& entry) { return entry.flag.standing == Standing::shown; };
+    for (const Entry& entry : entries_)
+        if (is_shown(entry)) width = std::max(width, left_column(entry.flag).size());
     const auto line = [&](std::string_view left, std::string_view right) {
         for (const std::string_view part : split(right, '\n')) {
             const auto indent = static_cast<uint32_t>(width + 4);
@@ -257,6 +304,7 @@ std::string Flags::help(uint32_t n_columns) const {
     for (const Positional& p : positionals_) line(p.name, p.help);
     std::string_view heading;
     for (const Entry& entry : entries_) {
+        if (!is_shown(entry)) continue;
         if (entry.heading != heading) text += fmt::format("\n{}\n", entry.heading);
         heading = entry.heading;
         const std::string variable = entry.flag.variable();

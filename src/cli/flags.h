@@ -6,8 +6,8 @@
 // Errors  usage for an unknown flag (with the nearest known one), a missing, surplus or refused
 //         value, a flag given twice; unsupported for a flag of a later version. A refused value is
 //         named with where it stands: flag, variable, or file and line.
-// Invariant a flag that parse() accepts has been given to its setter: none is ignored. Arguments
-//         beat KVIK_* variables beat the configuration file; what is beaten is not even read.
+// Invariant a flag that parse() accepts has been given to its setter, or note() names it as one that
+//         changes nothing. Arguments beat KVIK_* variables beat the configuration file.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,9 @@ namespace kvik::cli {
 enum class Times : uint8_t { once, many };
 enum class Presence : uint8_t { required, optional };
 enum class Parsed : uint8_t { ready, help };
+// shown: in the help, in hints and in the configuration file; hidden: a name that other programs
+// have for it; idle: as hidden, and it changes nothing, which parse() says.
+enum class Standing : uint8_t { shown, hidden, idle };
 
 struct Flag {
     std::string name;        // "--temp", "-n"
@@ -35,7 +38,12 @@ struct Flag {
     Setter set = {};
     Settable settable = Settable::as_argument;
     Times times = Times::once;
+    std::vector<std::string> aliases = {};  // "-c", "--ctx-size"
+    Standing standing = Standing::shown;
+    std::vector<std::string> words =
+        {};  // not empty: the value may be left out, and is one of these
 
+    bool has_name(std::string_view other) const;
     std::string key() const;       // its name without dashes
     std::string variable() const;  // "KVIK_TOP_K"; empty unless it is settable anywhere
     bool is_switch() const { return value.empty(); }
@@ -46,6 +54,7 @@ struct Positional {
     std::string help = {};
     Setter set = {};
     Presence presence = Presence::required;
+    std::vector<std::string> flags = {};  // where one of these was given it is not expected
 };
 
 // The verb's MODEL: a path, or a name that becomes one (model_choice.h). A verb that answers gives
@@ -66,6 +75,7 @@ class Flags {
     void add(Flag flag);
     void argument(Positional positional);
     void epilogue(std::string text);  // last lines of the help
+    void leave_idle_untold() { tells_idle_ = false; }
     void set_model(ModelTarget target);
     const ModelTarget& model() const { return model_; }
 
@@ -74,6 +84,7 @@ class Flags {
     std::string help(uint32_t n_columns = UINT32_MAX) const;
     Result<void> show_help() const;  // on stdout, to fit the terminal if it is one
     VerbKeys keys() const;
+    bool knows(std::string_view arg) const;  // "--temp" or "--temp=1" is one of its flags
 
   private:
     struct Entry {
@@ -83,8 +94,10 @@ class Flags {
     using Given = std::vector<std::string_view>;  // names of the flags that have their value
     const Flag* find(std::string_view name) const;
     Error unknown(std::string_view name) const;
-    Result<void> place(std::string_view text, size_t index) const;
+    Result<void> place(std::span<const std::string_view> words, const Given& given) const;
     std::string misplaced() const;
+    bool takes_next(const Flag& flag, std::span<const std::string> args, size_t i) const;
+    void tell_idle(const Given& given) const;
     Result<size_t> take_flag(std::span<const std::string> args, size_t i, Given& given) const;
     Result<void> read_environment(const Environment& environment, Given& given) const;
     Result<void> take_settings(const Settings& settings, const Given& given) const;
@@ -92,6 +105,7 @@ class Flags {
     std::string verb_, summary_, epilogue_;
     ModelTarget model_;
     std::string heading_ = "Flags";
+    bool tells_idle_ = true;
     std::vector<Entry> entries_;
     std::vector<Positional> positionals_;
 };

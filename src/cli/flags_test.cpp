@@ -32,7 +32,7 @@ struct Verb {
     }
     Flags table() {
         Flags flags("run", "one answer");
-        flags.argument({.name = "MODEL", .help = "a file", .set = into(model)});
+        flags.argument({.name = "MODEL", .help = "a file", .set = into(model), .flags = {"-m"}});
         flags.argument({.name = "PROMPT",
                         .help = "what to ask",
                         .set = into(prompt),
@@ -47,7 +47,8 @@ struct Verb {
                    .value = "N",
                    .help = "threads",
                    .set = into(threads, {1, 64}),
-                   .settable = Settable::anywhere});
+                   .settable = Settable::anywhere,
+                   .aliases = {"-t", "--n-threads"}});
         flags.add({.name = "--ignore-eos",
                    .help = "go on",
                    .set = turn_on(ignore_eos),
@@ -57,6 +58,12 @@ struct Verb {
                    .help = "runs",
                    .set = into(runs, {1, 9}),
                    .settable = Settable::per_verb});
+        flags.add({.name = "--color",
+                   .value = "on|off",
+                   .set = [](std::string_view) { return Result<void>(); },
+                   .standing = Standing::idle,
+                   .words = {"on", "off"}});
+        flags.add({.name = "-m", .value = "M", .set = into(model), .standing = Standing::hidden});
         flags.add({.name = "--stop",
                    .value = "S",
                    .help = "stop string",
@@ -120,6 +127,49 @@ TEST(Flags, only_a_repeatable_flag_comes_twice) {
     Verb verb;
     ASSERT_TRUE(verb.parse({"m", "--stop", "a", "--stop", "b"}));
     EXPECT_EQ(verb.stop, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(Flags, an_alias_is_the_flag_itself) {
+    Verb verb;
+    ASSERT_TRUE(verb.parse({"m", "-t", "3"}));
+    EXPECT_EQ(verb.threads, 3u);
+    ASSERT_TRUE(verb.parse({"m", "--n-threads=4"}));
+    EXPECT_EQ(verb.threads, 4u);
+    EXPECT_EQ(verb.refusal({"m", "-t", "1", "--threads", "2"}), "--threads is given twice");
+    EXPECT_EQ(verb.refusal({"m", "-t"}), "-t needs a value: -t N");
+    verb.variables["KVIK_THREADS"] = "9";
+    ASSERT_TRUE(verb.parse({"m", "-t", "5"}));
+    EXPECT_EQ(verb.threads, 5u) << "an argument beats the variable by any name";
+}
+
+TEST(Flags, a_flag_may_stand_for_a_positional) {
+    Verb verb;
+    ASSERT_TRUE(verb.parse({"what", "-m", "a"}));
+    EXPECT_EQ(verb.model, "a");
+    EXPECT_EQ(verb.prompt, "what");
+    EXPECT_EQ(verb.refusal({"-m", "a", "what", "is"}),
+              "unexpected argument 'is' (quote a text of several words)");
+}
+
+TEST(Flags, a_value_that_may_be_left_out_is_one_of_its_words) {
+    for (const auto& args : {std::vector<std::string>{"m", "--color", "hi"},
+                             {"m", "--color", "on", "hi"},
+                             {"m", "hi", "--color"}}) {
+        Verb verb;
+        ::testing::internal::CaptureStderr();
+        ASSERT_TRUE(verb.parse(args));
+        EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+                  "kvik: --color changes nothing here: kvik computes on the CPU with settings of "
+                  "its own\n");
+        EXPECT_EQ(verb.prompt, "hi");
+    }
+}
+
+TEST(Flags, what_is_hidden_is_in_no_help_hint_or_file) {
+    Verb verb;
+    EXPECT_EQ(verb.table().help().find("--color"), std::string::npos);
+    EXPECT_EQ(verb.refusal({"m", "--colo"}), "run has no flag --colo: see kvik run --help");
+    for (const auto& key : verb.table().keys().keys) EXPECT_NE(key.name, "color");
 }
 
 TEST(Flags, a_double_dash_ends_the_flags) {

@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <new>
+#include <utility>
 #include <vector>
 
+#include "cli/flags/model_word.h"
+#include "cli/model_choice.h"
 #include "cli/report.h"
 #include "cli/suggest.h"
 #include "cli/terminal.h"
@@ -37,10 +41,36 @@ constexpr Verb kVerbs[] = {
     {"fsck", "whether KV on disk is sound", fsck},
     {"lab", "experiments, as tables, plots and a page", lab},
 };
-constexpr std::array<std::string_view, 1> kLaterVerbs = {"serve"};
+
+// Verbs that Ollama and others have: what kvik has instead.
+struct Elsewhere {
+    std::string_view name, instead;
+};
+constexpr Elsewhere kElsewhere[] = {
+    {"serve",
+     "serve is not available in this version: kvik run and kvik chat load a model themselves"},
+    {"ps",
+     "kvik has no service that holds models: each kvik process loads its own, see ps -C kvik"},
+    {"stop", "kvik has no service that holds models: a model is gone when its process ends"},
+    {"rm", "kvik does not delete models: delete the file, or use the program that fetched it"},
+    {"cp", "kvik keeps no models under names: copy the file"},
+    {"create",
+     "kvik has no Modelfiles: give --system, --temp and the like, or put them into "
+     "~/.config/kvik/config.toml"},
+    {"push", "kvik does not upload models"},
+    {"signin", "kvik has no accounts; HF_TOKEN holds a token of Hugging Face"},
+    {"signout", "kvik has no accounts; HF_TOKEN holds a token of Hugging Face"},
+    {"launch", "kvik starts no other programs: kvik run and kvik chat are what it has"},
+    {"convert", "kvik reads GGUF files and Hugging Face directories as they are"},
+    {"quantize", "kvik does not convert models: llama.cpp's llama-quantize makes GGUF files"},
+};
+constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
+    {"ls", "list"}, {"generate", "run"}, {"complete", "run"}, {"perplexity", "score"}};
 
 std::string overview() {
-    std::string text = "kvik VERB ... : a language model on this machine\n\n";
+    std::string text =
+        "kvik VERB ... : a language model on this machine\n"
+        "kvik MODEL : a conversation; kvik MODEL \"QUESTION\" : one answer\n\n";
     for (const Verb& verb : kVerbs) text += fmt::format("  {:<10}{}\n", verb.name, verb.summary);
     text +=
         "\nkvik VERB --help lists a verb's flags; kvik --version.\n"
@@ -70,6 +100,37 @@ Result<void> end_after(std::span<const std::string> args, size_t n_words) {
                 fmt::format("unexpected argument '{}' after {}", args[n_words], args[n_words - 1]));
 }
 
+const Verb* find_verb(std::string_view word) {
+    for (const auto& [name, own_name] : kOtherNames)
+        if (name == word) word = own_name;
+    for (const Verb& verb : kVerbs)
+        if (verb.name == word) return &verb;
+    return nullptr;
+}
+
+bool is_flag_of_run(const std::string& word) {
+    bool known = false;
+    const auto look = [&](const Flags& flags) { known = flags.knows(word); };
+    (void)run({.args = {}, .environment = from_process, .inspect = look});
+    return known;
+}
+
+bool is_model(const std::string& word) {
+    return may_be_model(word) || choose_model(word, from_process).has_value();
+}
+
+Error no_verb(std::string_view word) {
+    std::vector<std::string> names;
+    for (const Verb& verb : kVerbs) names.emplace_back(verb.name);
+    auto known = names;
+    known.insert(known.end(), {"help", "--help", "--version"});
+    const auto meant = nearest(word, known);
+    return {ErrorKind::usage,
+            fmt::format("'{}' is no verb of kvik and no model that is here: {}", word,
+                        meant ? fmt::format("did you mean {}?", *meant)
+                              : fmt::format("it has {}", fmt::join(names, ", ")))};
+}
+
 Result<int> dispatch(std::span<const std::string> args) {
     if (args.empty()) {
         note(overview());
@@ -91,23 +152,15 @@ Result<int> dispatch(std::span<const std::string> args) {
         const std::array<std::string, 2> asked = {args[1], "--help"};
         return dispatch(asked);
     }
-    std::vector<std::string> names;
-    for (const Verb& verb : kVerbs) {
-        if (verb.name == word)
-            return verb.act(
-                {.args = args.subspan(1), .environment = from_process, .known_keys = known_keys});
-        names.emplace_back(verb.name);
-    }
-    if (std::find(kLaterVerbs.begin(), kLaterVerbs.end(), word) != kLaterVerbs.end())
-        return fail(ErrorKind::unsupported,
-                    fmt::format("{} is not available in this version", word));
-    auto known = names;
-    known.insert(known.end(), {"help", "--help", "--version"});
-    const auto meant = nearest(word, known);
-    return fail(ErrorKind::usage,
-                fmt::format("'{}' is no verb of kvik: {}", word,
-                            meant ? fmt::format("did you mean {}?", *meant)
-                                  : fmt::format("it has {}", fmt::join(names, ", "))));
+    if (const auto verb = find_verb(word))
+        return verb->act(
+            {.args = args.subspan(1), .environment = from_process, .known_keys = known_keys});
+    for (const Elsewhere& other : kElsewhere)
+        if (other.name == word) return fail(ErrorKind::unsupported, std::string(other.instead));
+    // `run` goes on as `chat` where there is nothing to ask.
+    if (word.starts_with('-') ? is_flag_of_run(word) : is_model(word))
+        return run({.args = args, .environment = from_process, .known_keys = known_keys});
+    return tl::unexpected(no_verb(word));
 }
 
 ErrorFormat format_of(std::span<const std::string> args) {
@@ -139,6 +192,8 @@ int run_program(std::span<const std::string> args) {
 
 int main(int argc, char** argv) {
     kvik::cli::fill_standard_descriptors();
+    // A write beyond the limit on file sizes (ulimit -f) fails then as one to a full disk does.
+    std::signal(SIGXFSZ, SIG_IGN);
     const std::vector<std::string> args(argv + std::min(argc, 1), argv + argc);
     return kvik::cli::run_program(args);
 }

@@ -2,13 +2,33 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+#include <optional>
+#include <random>
+
 namespace kvik::cli {
 
 void add_model(Flags& flags, std::string& path, std::optional<std::string>* system) {
-    flags.argument({.name = "MODEL",
-                    .help = "a GGUF file, a Hugging Face directory, or a name that kvik list has",
-                    .set = into(path)});
     flags.set_model({.path = &path, .system = system});
+    flags.argument(
+        {.name = "MODEL",
+         .help = "a GGUF file, a Hugging Face directory, or a name that kvik list has; -m MODEL "
+                 "is the same",
+         .set = into(path),
+         .flags = {"-m", "-hf"}});
+    flags.add({.name = "-m",
+               .value = "MODEL",
+               .set = into(path),
+               .aliases = {"--model"},
+               .standing = Standing::hidden});
+    flags.add({.name = "-hf",
+               .value = "OWNER/REPO",
+               .set = [&path](std::string_view text) -> Result<void> {
+                   path = fmt::format("hf:{}", text);
+                   return {};
+               },
+               .aliases = {"-hfr", "--hf-repo"},
+               .standing = Standing::hidden});
 }
 
 void add_engine_flags(Flags& flags, EngineOptions& engine) {
@@ -17,18 +37,36 @@ void add_engine_flags(Flags& flags, EngineOptions& engine) {
                .value = "N",
                .help = "tokens a conversation may have (default: the model's, at most 8192)",
                .set = into(engine.context, {1, INT32_MAX}),
-               .settable = Settable::anywhere});
+               .settable = Settable::anywhere,
+               .aliases = {"-c", "--ctx-size"}});
     flags.add({.name = "--threads",
                .value = "N",
                .help = "threads (default: the cores of the CPU quota)",
                .set = into(engine.n_threads, {1, 1024}),
-               .settable = Settable::anywhere});
+               .settable = Settable::anywhere,
+               .aliases = {"-t"}});
     flags.add({.name = "--kv",
                .value = "TYPE",
                .help = "type of the KV cache: f16 (default), f32, or q8 (8 bits, half the memory)",
                .set = choose(engine.kv_type,
                              {{"f16", KvType::f16}, {"f32", KvType::f32}, {"q8", KvType::q8}}),
                .settable = Settable::anywhere});
+    // llama.cpp has a type for K and one for V; here they are one.
+    const auto type = std::make_shared<std::optional<std::string>>();
+    for (const char* name : {"-ctk", "-ctv"})
+        flags.add({.name = name,
+                   .value = "TYPE",
+                   .set = [&engine, type](std::string_view text) -> Result<void> {
+                       if (*type && **type != text)
+                           return fail(ErrorKind::usage, "K and V have one type here: see --kv");
+                       *type = std::string(text);
+                       return choose(engine.kv_type, {{"f16", KvType::f16},
+                                                      {"f32", KvType::f32},
+                                                      {"q8_0", KvType::q8},
+                                                      {"q8", KvType::q8}})(text);
+                   },
+                   .aliases = {std::string("--cache-type-") + name[3]},
+                   .standing = Standing::hidden});
     flags.add({.name = "--cache-ram",
                .value = "SIZE",
                .help = "memory of all KV, such as 512M (default: 1G)",
@@ -62,7 +100,8 @@ void add_engine_flags(Flags& flags, EngineOptions& engine) {
                .value = "N",
                .help = "most tokens of a prompt in one step (default: 512)",
                .set = into(engine.ubatch, {1, 8192}),
-               .settable = Settable::anywhere});
+               .settable = Settable::anywhere,
+               .aliases = {"-ub", "--ubatch-size"}});
     flags.add({.name = "--isa",
                .value = "NAME",
                .help = "instruction set: scalar, avx2, avx2-vnni, avx512 (default: best)",
@@ -100,9 +139,17 @@ void add_answer_flags(Flags& flags, AnswerOptions& answer) {
     flags.heading("Answer");
     flags.add({.name = "-n",
                .value = "N",
-               .help = "most tokens of an answer (default: until it ends or the context is full)",
-               .set = into(answer.max_new_tokens, {0, UINT32_MAX - 1}),
-               .settable = Settable::anywhere});
+               .help = "most tokens of an answer (default, and -1: until it ends or the context is "
+                       "full)",
+               .set = [&answer](std::string_view text) -> Result<void> {
+                   // -2 is llama.cpp's word for "until the context is full".
+                   if (text != "-1" && text != "-2")
+                       return into(answer.max_new_tokens, {0, UINT32_MAX - 1})(text);
+                   answer.max_new_tokens = UINT32_MAX;
+                   return {};
+               },
+               .settable = Settable::anywhere,
+               .aliases = {"--predict", "--n-predict"}});
     flags.add({.name = "--stop",
                .value = "TEXT",
                .help = "ends the answer before this text; up to 16 times",
@@ -114,7 +161,8 @@ void add_answer_flags(Flags& flags, AnswerOptions& answer) {
                    return {};
                },
                .settable = Settable::anywhere,
-               .times = Times::many});
+               .times = Times::many,
+               .aliases = {"-r", "--reverse-prompt"}});
     flags.add({.name = "--ignore-eos",
                .help = "end tokens do not end the answer",
                .set = [&answer](std::string_view) -> Result<void> {
@@ -135,14 +183,19 @@ static Setter into_sampling(SamplingParams& sampling, float SamplingParams::*fie
     };
 }
 
+uint64_t draw_seed() {
+    return std::random_device()();
+}
+
 void add_sampling_flags(Flags& flags, SamplingParams& sampling) {
     const auto real = [&](const char* name, const char* value, float SamplingParams::*field,
-                          const char* help) {
+                          const char* help, std::vector<std::string> aliases = {}) {
         flags.add({.name = name,
                    .value = value,
                    .help = help,
                    .set = into_sampling(sampling, field),
-                   .settable = Settable::anywhere});
+                   .settable = Settable::anywhere,
+                   .aliases = std::move(aliases)});
     };
     flags.heading("Sampling, in this order");
     real("--repeat-penalty", "X", &SamplingParams::repeat_penalty,
@@ -155,9 +208,10 @@ void add_sampling_flags(Flags& flags, SamplingParams& sampling) {
                .value = "ID:B,...",
                .help = "added to the logits of tokens; -inf forbids one",
                .set = [&sampling](std::string_view text) { return set_logit_bias(text, sampling); },
-               .settable = Settable::anywhere});
+               .settable = Settable::anywhere,
+               .aliases = {"-l"}});
     real("--temp", "T", &SamplingParams::temperature,
-         "temperature; 0 takes the likeliest (default: 0.7)");
+         "temperature; 0 takes the likeliest (default: 0.7)", {"--temperature"});
     flags.add({.name = "--top-k",
                .value = "N",
                .help = "only the N likeliest tokens (default: 0, off)",
@@ -169,9 +223,15 @@ void add_sampling_flags(Flags& flags, SamplingParams& sampling) {
          "only tokens with P of the likeliest one's probability (default: 0.05)");
     flags.add({.name = "--seed",
                .value = "N",
-               .help = "of the noise; the same seed gives the same answer (default: 0)",
-               .set = into(sampling.seed, {0, UINT64_MAX}),
-               .settable = Settable::anywhere});
+               .help =
+                   "of the noise; the same seed gives the same answer (default, and -1: another "
+                   "one each time)",
+               .set = [&sampling](std::string_view text) -> Result<void> {
+                   if (text == "-1") return {};
+                   return into(sampling.seed, {0, UINT64_MAX})(text);
+               },
+               .settable = Settable::anywhere,
+               .aliases = {"-s"}});
 }
 
 void add_draft_flag(Flags& flags) {
@@ -191,11 +251,12 @@ void add_draft_flag(Flags& flags) {
 Result<void> set_logit_bias(std::string_view text, SamplingParams& sampling) {
     std::vector<std::pair<TokenId, float>> biases;
     for (const std::string_view part : split(text, ',')) {
-        const size_t colon = part.find(':');
-        if (colon == std::string_view::npos)
+        // llama.cpp writes ID+BIAS and ID-BIAS.
+        const size_t sign = part.find_first_of(":+-");
+        if (sign == std::string_view::npos)
             return fail(ErrorKind::usage, fmt::format("'{}' is not ID:BIAS", part));
-        KVIK_TRY(const uint64_t id, parse_whole(part.substr(0, colon), {0, INT32_MAX}));
-        KVIK_TRY(const float bias, parse_float(part.substr(colon + 1)));
+        KVIK_TRY(const uint64_t id, parse_whole(part.substr(0, sign), {0, INT32_MAX}));
+        KVIK_TRY(const float bias, parse_float(part.substr(part[sign] == '-' ? sign : sign + 1)));
         biases.emplace_back(static_cast<TokenId>(id), bias);
     }
     SamplingParams changed = sampling;

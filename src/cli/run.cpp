@@ -1,8 +1,11 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "cli/flags/habits.h"
+#include "cli/flags/prompt_flags.h"
 #include "cli/ids.h"
 #include "cli/json.h"
 #include "cli/kv_report_text.h"
@@ -23,32 +26,40 @@ struct RunOptions {
     SamplingParams sampling;
     AnswerOptions answer;
     SeveralOptions several;
-    std::optional<std::string> prompt, system, model_system;
+    PromptFlags source;
+    std::optional<std::string> system, model_system;
     std::optional<std::vector<TokenId>> ids;
     bool raw = false, conversation = false, json = false, logits_hash = false, kv_report = false;
+    bool wants_chat = false;
 };
 
 Flags run_flags(RunOptions& options) {
     Flags flags("run", "One answer. stdin is a prompt too, after PROMPT if both are given.");
     add_model(flags, options.engine.model_path, &options.model_system);
-    flags.argument({.name = "PROMPT",
-                    .help = "what to ask",
-                    .set = into(options.prompt),
-                    .presence = Presence::optional});
-    flags.heading("Prompt");
+    add_prompt_flags(flags, options.source, "what to ask; without it kvik chat at a terminal");
     flags.add({.name = "--system",
                .value = "TEXT",
                .help = "system message",
                .set = into(options.system),
-               .settable = Settable::anywhere});
+               .settable = Settable::anywhere,
+               .aliases = {"-sys", "--system-prompt"}});
     flags.add({.name = "--raw",
                .help = "no chat template; special tokens written in the prompt are recognised",
-               .set = turn_on(options.raw)});
+               .set = turn_on(options.raw),
+               .aliases = {"-no-cnv", "--no-conversation"}});
     flags.add({.name = "--conversation",
                .help = "the prompt is a message, also to a model without a chat template of its "
                        "own,\nwhich completes otherwise",
                .set = turn_on(options.conversation)});
     add_template_flag(flags, options.engine.chat_template);
+    flags.add({.name = "-cnv",
+               .set = turn_on(options.wants_chat),
+               .aliases = {"-i", "--interactive", "-if", "--interactive-first"},
+               .standing = Standing::hidden});
+    flags.add({.name = "-st",
+               .set = [](std::string_view) { return Result<void>(); },
+               .aliases = {"--single-turn"},
+               .standing = Standing::hidden});
     flags.add({.name = "--ids",
                .value = "IDS",
                .help = "the prompt as token ids: 1,2,3, [1,2,3] or @file.json",
@@ -69,12 +80,14 @@ Flags run_flags(RunOptions& options) {
     flags.add({.name = "--kv-report",
                .help = "where the prompt's KV came from, and why what was computed had to be",
                .set = turn_on(options.kv_report)});
+    add_habits(flags);
     return flags;
 }
 
 Result<void> check_together(const RunOptions& options) {
     const auto refuse = [](const char* message) { return fail(ErrorKind::usage, message); };
-    if (options.ids && options.prompt) return refuse("give --ids or PROMPT, not both");
+    if (options.ids && (options.source.text || options.source.file))
+        return refuse("give --ids or PROMPT, not both");
     if (options.system && options.ids) return refuse("--system has no place with --ids");
     if (options.system && options.raw) return refuse("--system has no place with --raw");
     const bool chats = options.conversation || !options.engine.chat_template.empty();
@@ -103,6 +116,14 @@ std::string describe_completion(const Engine& engine) {
     return "the model has no chat template, it was maybe not made to chat: it completes the prompt "
            "(" +
            otherwise + ")";
+}
+
+// Asked for, or what somebody at a terminal means who gives a model and nothing to ask.
+bool is_conversation(const RunOptions& options) {
+    if (options.wants_chat) return true;
+    const bool has_prompt = options.source.text || options.source.file || options.ids;
+    const bool is_plain = !options.raw && !options.json && !options.several.n_samples;
+    return !has_prompt && is_plain && is_terminal(STDIN_FILENO);
 }
 
 Result<std::vector<TokenId>> encode_prompt(const RunOptions& options, const Engine& engine,
@@ -191,6 +212,13 @@ void tell_full_context(const Reply& reply, const Engine& engine) {
                              : "the model was made for no more"));
 }
 
+// By which the answer can be had again. Those of several answers stand in their headers.
+void tell_seed(const RunOptions& options) {
+    const bool is_drawn = options.sampling.temperature > 0 && !options.several.n_beams;
+    if (is_drawn && !options.several.n_samples && is_terminal(STDERR_FILENO))
+        note_dim(fmt::format("kvik: seed {}", options.sampling.seed));
+}
+
 // The first answer shows as it comes; by then the others are there, or nearly. Ctrl-C ends them all.
 Result<std::vector<Reply>> listen(std::vector<Stream>& streams, Interrupts& interrupts,
                                   const RunOptions& options) {
@@ -216,9 +244,15 @@ Result<std::vector<Reply>> listen(std::vector<Stream>& streams, Interrupts& inte
 
 Result<int> run(const Call& call) {
     RunOptions options;
+    options.sampling.seed = draw_seed();
     const Flags flags = run_flags(options);
     KVIK_TRY(const auto shown, begin(flags, call));
     if (shown) return *shown;
+    if (is_conversation(options)) {
+        Call handed_on = call;
+        handed_on.is_handed_on = true;
+        return chat(handed_on);
+    }
     KVIK_TRY_VOID(check_together(options));
     if (!options.system && !options.ids && !options.raw) options.system = options.model_system;
 
@@ -228,7 +262,8 @@ Result<int> run(const Call& call) {
     if (options.ids) {
         prompt = *options.ids;
     } else {
-        KVIK_TRY(text, read_prompt(options.prompt, interrupts));
+        KVIK_TRY(const auto prompt_text, read_source(options.source));
+        KVIK_TRY(text, read_prompt(prompt_text, interrupts));
     }
     options.engine.now = local_now();
     options.engine.max_sequences =
@@ -263,6 +298,7 @@ Result<int> run(const Call& call) {
     } else {
         if (options.several.n_sequences() > 1) note(held_blocks(options.several, replies, *engine));
         tell_full_context(first, *engine);
+        tell_seed(options);
         if (first.summary.kv_report)
             for (const std::string& line : describe_lines(*first.summary.kv_report))
                 note(line + "\n");

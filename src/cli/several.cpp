@@ -59,10 +59,14 @@ Json describe_beam(const Beam& beam) {
 
 void add_several_flags(Flags& flags, SeveralOptions& several) {
     flags.heading("Several answers, computed together");
-    flags.add({.name = "--n",
+    flags.add({.name = "--samples",
                .value = "N",
                .help = "so many answers, of seeds S, S+1, ... where --seed is S",
                .set = into_several(several.n_samples)});
+    flags.add({.name = "--n",
+               .value = "N",
+               .set = refuse("-n N is the most tokens of an answer, --samples N gives N answers"),
+               .standing = Standing::hidden});
     flags.add({.name = "--beams",
                .value = "N",
                .help = "beam search: the best of N hypotheses that go on side by side; nothing is "
@@ -84,7 +88,7 @@ void add_several_flags(Flags& flags, SeveralOptions& several) {
 
 Result<void> check_several(const SeveralOptions& several) {
     if (several.n_samples && several.n_beams)
-        return fail(ErrorKind::usage, "give --n or --beams, not both");
+        return fail(ErrorKind::usage, "give --samples or --beams, not both");
     if (several.length_penalty && !several.n_beams)
         return fail(ErrorKind::usage, "--length-penalty needs --beams");
     return {};

@@ -38,7 +38,8 @@ void add_template_flag(Flags& flags, std::string& asked) {
                .value = "NAME|FILE",
                .help = "the chat template: one of the model's, one of kvik's own, or a file\n"
                        "(default: the model's tool_use where tools are given, else its default)",
-               .set = into(asked)});
+               .set = into(asked),
+               .aliases = {"--chat-template", "--chat-template-file"}});
 }
 
 std::string borrowed_template(std::string_view name) {

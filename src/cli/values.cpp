@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -32,15 +33,24 @@ Result<uint64_t> parse_whole(std::string_view text, WholeRange range) {
 
 Result<float> parse_float(std::string_view text) {
     const auto value = whole_text<float>(text);
-    if (!value) return fail(ErrorKind::usage, fmt::format("'{}' is not a number", text));
-    return *value;
+    if (value) return *value;
+    std::string point(text);
+    std::replace(point.begin(), point.end(), ',', '.');
+    const bool has_comma = point != text && whole_text<float>(point).has_value();
+    return fail(ErrorKind::usage, fmt::format("'{}' is not a number{}", text,
+                                              has_comma ? fmt::format(": write {}", point) : ""));
 }
 
 Result<uint64_t> parse_bytes(std::string_view text) {
-    static constexpr std::string_view kUnits = "KMGT";
-    const size_t unit = text.empty() ? std::string_view::npos : kUnits.find(text.back());
-    const bool has_unit = unit != std::string_view::npos;
-    const auto value = whole_text<double>(has_unit ? text.substr(0, text.size() - 1) : text);
+    static constexpr std::string_view kUnits = "KMGTkmgt";
+    const std::string_view number = text.ends_with("iB") ? text.substr(0, text.size() - 2) : text;
+    const size_t found = number.empty() ? std::string_view::npos : kUnits.find(number.back());
+    const bool has_unit = found != std::string_view::npos;
+    const size_t unit = found % 4;
+    const bool is_sound = has_unit || number.size() == text.size();  // "5iB" is none
+    const auto value =
+        is_sound ? whole_text<double>(has_unit ? number.substr(0, number.size() - 1) : number)
+                 : std::nullopt;
     const double bytes =
         value ? *value * std::ldexp(1.0, has_unit ? 10 * (static_cast<int>(unit) + 1) : 0) : -1;
     if (!(bytes >= 1 && bytes < 0x1p62))
@@ -110,6 +120,12 @@ Setter into_bytes(uint64_t& target) {
     return [&target](std::string_view text) -> Result<void> {
         KVIK_TRY(target, parse_bytes(text));
         return {};
+    };
+}
+
+Setter refuse(std::string why) {
+    return [why = std::move(why)](std::string_view) -> Result<void> {
+        return fail(ErrorKind::usage, why);
     };
 }
 

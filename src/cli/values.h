@@ -25,7 +25,7 @@ struct WholeRange {
 
 Result<uint64_t> parse_whole(std::string_view text, WholeRange range);
 Result<float> parse_float(std::string_view text);  // any number, -inf too
-// Bytes: 123, 64K, 512M, 1G or 1.5G (powers of 1024).
+// Bytes: 123, 64K, 512M, 512m, 512MiB, 1G or 1.5G (powers of 1024).
 Result<uint64_t> parse_bytes(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);
 
@@ -38,6 +38,7 @@ Setter into(uint32_t& target, WholeRange range);
 Setter into(uint64_t& target, WholeRange range);
 Setter into(std::vector<uint32_t>& target, WholeRange range);  // "1,2,4"
 Setter into_bytes(uint64_t& target);
+Setter refuse(std::string why);  // whatever the value is
 Setter append_to(std::vector<std::string>& target);
 
 // A word out of a list, and the value that it stands for.

@@ -27,11 +27,18 @@ TEST(Values, a_refused_number_is_named_with_its_range) {
     EXPECT_EQ(error.message, "'15' is not a whole number from 1 to 4");
 }
 
+TEST(Values, a_decimal_comma_is_told_the_point) {
+    EXPECT_EQ(parse_float("0,7").error().message, "'0,7' is not a number: write 0.7");
+    EXPECT_EQ(parse_float("a,b").error().message, "'a,b' is not a number");
+}
+
 TEST(Values, sizes_are_powers_of_1024) {
     EXPECT_EQ(parse_bytes("123").value(), 123u);
     EXPECT_EQ(parse_bytes("64K").value(), 65536u);
     EXPECT_EQ(parse_bytes("1.5G").value(), 3ull << 29);
-    for (const char* text : {"", "G", "1GB", "-1G", "0", "1e30", "nanK"})
+    EXPECT_EQ(parse_bytes("512m").value(), 512ull << 20);
+    EXPECT_EQ(parse_bytes("2GiB").value(), 2ull << 30);
+    for (const char* text : {"", "G", "iB", "5iB", "1GB", "-1G", "0", "1e30", "nanK"})
         EXPECT_FALSE(parse_bytes(text)) << text;
 }
 

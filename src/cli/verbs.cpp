@@ -41,6 +41,7 @@ Result<std::optional<int>> begin(const Flags& flags, const Call& call) {
     ConfigChoice choice;
     Flags all = flags;
     add_config_flags(all, choice);
+    if (call.is_handed_on) all.leave_idle_untold();
     const auto read = [&]() -> Result<Settings> {
         KVIK_TRY(Settings settings, read_settings(choice, call.environment));
         if (!settings.entries.empty()) KVIK_TRY_VOID(check_settings(settings, call.known_keys()));

@@ -21,6 +21,7 @@ struct Call {
     std::function<std::vector<VerbKeys>()> known_keys = {};
     // Set: the verb is only asked for its flags. begin() gives them and ends it.
     std::function<void(const Flags&)> inspect = {};
+    bool is_handed_on = false;  // by another verb, which has said what is said of the flags
 };
 
 Result<int> run(const Call& call);

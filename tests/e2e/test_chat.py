@@ -256,7 +256,7 @@ class Interrupting(Chat):
 
 class Commands(Chat):
     def test_an_answer_anew_computes_nothing_of_the_prompt(self):
-        chat = self.ready("-n", "4", "--temp", "2")
+        chat = self.ready("-n", "4", "--temp", "2", "--seed", "0")
         self.says(chat, "Tell me a story.", STATUS)
         seen = self.says(chat, "/regen", r"^seed 1$(.|\n)*^prompt (\d+) tok \((\d+) cached\)")
         self.assertEqual(seen.group(2), seen.group(3))

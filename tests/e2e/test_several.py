@@ -1,4 +1,4 @@
-"""Several answers to one prompt: run --n and run --beams."""
+"""Several answers to one prompt: run --samples and run --beams."""
 import unittest
 
 from program import MODEL, call, kvik, run_ids
@@ -8,7 +8,7 @@ IDS = [504, 3575, 282, 4649, 314]
 
 class Samples(unittest.TestCase):
     def test_are_those_of_their_seeds(self):
-        several = run_ids(IDS, "-n", 12, "--seed", 3, "--n", 3, "--logits-hash")
+        several = run_ids(IDS, "-n", 12, "--seed", 3, "--samples", 3, "--logits-hash")
         self.assertEqual([s["seed"] for s in several["samples"]], [3, 4, 5])
         for sample in several["samples"]:
             alone = run_ids(IDS, "-n", 12, "--seed", sample["seed"], "--logits-hash")
@@ -20,7 +20,7 @@ class Samples(unittest.TestCase):
 
     def test_are_told_one_after_the_other(self):
         story = "Once upon a time, " * 20  # longer than a block, so that there is one to share
-        done = call("run", MODEL, "--raw", story, "-n", 8, "--n", 2, "--seed", 9)
+        done = call("run", MODEL, "--raw", story, "-n", 8, "--samples", 2, "--seed", 9)
         self.assertEqual(done.returncode, 0, done.stderr)
         lines = done.stdout.splitlines()
         self.assertEqual(lines[0], "--- answer 1 of 2, seed 9 ---")
@@ -65,12 +65,12 @@ class Refusals(unittest.TestCase):
         return done.stderr
 
     def test_of_flags_that_do_not_go_together(self):
-        self.assertIn("--n or --beams, not both", self.refused("--n", 2, "--beams", 2))
+        self.assertIn("--samples or --beams, not both", self.refused("--samples", 2, "--beams", 2))
         self.assertIn("--length-penalty needs --beams", self.refused("--length-penalty", 2))
         self.assertIn("penalties", self.refused("--beams", 2, "--repeat-penalty", 1.1))
 
     def test_of_values_out_of_range(self):
-        self.assertIn("0", self.refused("--n", 0))
+        self.assertIn("0", self.refused("--samples", 0))
         self.assertIn("--length-penalty 11 is not in -10 .. 10",
                       self.refused("--beams", 2, "--length-penalty", 11))
         self.assertIn("is not a number", self.refused("--beams", 2, "--length-penalty", "x"))
