@@ -151,6 +151,13 @@ struct TokenEvent {
     float logprob = 0;
 };
 
+// How far the engine has come with the prompt of a request.
+struct PromptProgress {
+    uint32_t n_tokens = 0;  // of the prompt
+    uint32_t n_cached = 0;  // of these, found in the cache
+    uint32_t n_done = 0;    // of these, found or computed so far
+};
+
 // The events of one request. Dropping it cancels the request.
 class Stream {
   public:
@@ -162,8 +169,9 @@ class Stream {
     // a timeout is ErrorKind::failed with Stream::timed_out() true.
     Result<std::optional<TokenEvent>> next(std::chrono::milliseconds wait = std::chrono::hours(24));
     bool timed_out() const;
-    void cancel();                   // takes effect within one step; what was sent stays
-    const Summary& summary() const;  // valid after the end
+    PromptProgress progress() const;  // at any time; zeros until the request is taken up
+    void cancel();                    // takes effect within one step; what was sent stays
+    const Summary& summary() const;   // valid after the end
     // Text after the last token: flushed bytes, text held back for a stop string that did not come.
     const std::string& tail() const;  // valid after the end
 

@@ -40,7 +40,9 @@ class CeilingMeter {
     std::string line(uint32_t n_threads) const {
         const Spread read = spread_of(read_);
         return fmt::format(
-            "ceilings on {} threads: read {:.1f} GB/s ({:.1f} .. {:.1f}), int8 {:.0f} GOP/s, "
+            "limits of this machine on {} threads: memory {:.1f} GB/s ({:.1f} to {:.1f}), int8 "
+            "{:.0f} "
+            "GOP/s, "
             "f32 {:.0f} GFLOP/s\n",
             n_threads, read.p50, read.min, read.max, ceilings_.int8_ops_per_s.all / 1e9,
             ceilings_.f32_ops_per_s.all / 1e9);
@@ -188,7 +190,12 @@ Result<int> bench(const Call& call) {
 
     KVIK_TRY(const KernelTable* kernels, select_kernels(engine.isa));
     const Act act = engine.act == "f32" ? Act::f32 : Act::int8;
-    ThreadPool pool(engine.n_threads);
+    // As Engine::open has it, so that a step beside other programs takes what it takes in `run`. A
+    // profile wants every worker in every step.
+    KVIK_TRY(
+        const auto owned_pool,
+        ThreadPool::create(engine.n_threads, options.profile ? Sharing::keep : Sharing::make_room));
+    ThreadPool& pool = *owned_pool;
     KVIK_TRY(LoadedModel loaded, load(engine, *kernels, act, pool));
     KVIK_TRY(engine.context, context_for(plan, engine, loaded.model->spec()));
     // Before the first line is printed: what this refuses ends it all.

@@ -77,7 +77,7 @@ void add_test_flags(Flags& flags, BenchOptions& options) {
                .settable = Settable::per_verb});
     flags.add({.name = "-r",
                .value = "N",
-               .help = "rounds: each runs every test once, and a ratio (x1) is taken within one\n"
+               .help = "rounds: each runs every test once, and the ratio is taken within one\n"
                        "(default: 5)",
                .set = into(options.n_runs, {1, 1000}),
                .settable = Settable::per_verb});
@@ -115,7 +115,7 @@ std::string_view name_of(BenchTest test) {
 
 Flags bench_flags(BenchOptions& options) {
     Flags flags("bench",
-                "How fast a model runs here, and what share of the machine's ceilings that is:\n"
+                "How fast a model runs here, and what share of the machine's limits that is:\n"
                 "medians of rounds, all tests by turns.");
     add_model(flags, options.engine.model_path);
     add_test_flags(flags, options);
@@ -129,10 +129,10 @@ Flags bench_flags(BenchOptions& options) {
                .help = "one JSON list at the end instead of a table",
                .set = turn_on(options.json)});
     flags.epilogue(
-        "x1: of rows the time over that of one row, of streams the tokens/s over those of one\n"
+        "ratio: of rows the time over that of one row, of streams the tokens/s over those of one\n"
         "stream, of pp and tg at several depths the time over that at the least depth.\n"
-        "% of: the time that the ceiling which binds would take, reading weights and KV (read) or\n"
-        "multiplying (int8, f32), over the time that it took. Memory is measured around each run.\n"
+        "% of limit: the least time that this machine needs to read weights and KV (memory) or to\n"
+        "multiply (int8, f32), whichever is longer, over the time that was measured.\n"
         "--calibrate on is off here; fresh calibrates before the tests.");
     return flags;
 }

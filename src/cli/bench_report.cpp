@@ -7,8 +7,8 @@
 namespace kvik::cli {
 
 std::string bench_head() {
-    return fmt::format("{:8}{:>7}{:>6}{:>9}{:>7}{:>11}{:>12}{:>8}{:>6}{:>6} of\n", "test", "n",
-                       "rows", "streams", "depth", "tokens/s", "ms", "x1", "runs", "%");
+    return fmt::format("{:8}{:>7}{:>6}{:>9}{:>7}{:>11}{:>12}{:>8}{:>6}{:>6} of limit\n", "test",
+                       "n", "rows", "streams", "depth", "tokens/s", "ms", "ratio", "runs", "%");
 }
 
 std::string bench_line(const Measured& m) {
@@ -16,7 +16,7 @@ std::string bench_line(const Measured& m) {
     return fmt::format("{:8}{:7}{:6}{:9}{:7}{:11.1f}{:12.3f}{:>8}{:6}{:6.0f} {}\n",
                        name_of(what.test), what.n, what.rows, what.streams, what.depth,
                        m.tokens_per_s(), m.ms.p50, m.x1 ? fmt::format("{:.2f}", m.x1->p50) : "-",
-                       m.n_runs, m.percent, m.of);
+                       m.n_runs, m.percent, m.of == "read" ? "memory" : m.of);
 }
 
 std::string bench_json(std::span<const Measured> all) {

@@ -17,9 +17,9 @@ Result<int> chat(const Call& call) {
     options.settings.sampling.seed = draw_seed();
     std::optional<std::string> model_system;
     Flags flags("chat", "A conversation. Each line is a message; /help lists the commands.");
-    PromptFlags source;
+    PromptSource first_message;
     add_model(flags, engine_options.model_path, &model_system);
-    add_prompt_flags(flags, source, "the first message");
+    add_prompt_flags(flags, first_message, "the first message");
     flags.heading("Conversation");
     flags.add({.name = "--system",
                .value = "TEXT",
@@ -49,6 +49,17 @@ Result<int> chat(const Call& call) {
                .help = "of KV that an edit leaves behind: forgotten, kept, evicted first",
                .set = choose(options.settings.session.invalidation, invalidation_choices()),
                .settable = Settable::anywhere});
+    flags.add({.name = "--resume",
+               .help = "go on with the last conversation with this model",
+               .set = turn_on(options.resume)});
+    flags.add({.name = "--no-autosave",
+               .help = "do not keep the conversation for --resume",
+               .set = turn_on(options.no_autosave),
+               .settable = Settable::anywhere});
+    flags.add({.name = "--no-wrap",
+               .help = "let the terminal break the lines of answers, not between words",
+               .set = turn_on(options.no_wrap),
+               .settable = Settable::anywhere});
     add_template_flag(flags, engine_options.chat_template);
     add_answer_flags(flags, options.settings.answer);
     add_sampling_flags(flags, options.settings.sampling);
@@ -63,14 +74,17 @@ Result<int> chat(const Call& call) {
         "terminal the lines of stdin are the messages, and answers go to stdout.\n");
     KVIK_TRY(const auto shown, begin(flags, call));
     if (shown) return *shown;
-    KVIK_TRY(options.first_message, read_source(source));
 
     if (!options.system) options.system = std::move(model_system);
     options.environment = call.environment;
+    options.model_path = engine_options.model_path;
     engine_options.now = local_now();
     engine_options.costs_folder = own_cache_folder(call.environment).value_or("");
     const bool borrows = engine_options.chat_template.empty();
     Interrupts interrupts;
+    if (first_message.is_given()) {
+        KVIK_TRY(options.first_message, read_prompt(first_message, interrupts));
+    }
     KVIK_TRY(const auto engine,
              open_engine(std::move(engine_options), interrupts, ErrorFormat::text));
     if (const std::string& builtin = engine->used().builtin_template; borrows && !builtin.empty()) {

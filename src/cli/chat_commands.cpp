@@ -5,9 +5,8 @@
 #include <algorithm>
 
 #include "cli/chat_loop.h"
-#include "cli/repl/atomic_file.h"
 #include "cli/repl/command_line.h"
-#include "cli/repl/saved_chat.h"
+#include "cli/repl/habits.h"
 #include "cli/suggest.h"
 #include "cli/terminal.h"
 
@@ -40,16 +39,23 @@ std::span<const ChatLoop::Command> ChatLoop::commands() {
     using L = ChatLoop;
     static constexpr Command kCommands[] = {
         {"/regen", "", "another answer to the last message, from another seed", &L::regenerate},
+        {"/answers", "", "all answers to the last message, numbered", &L::show_answers},
+        {"/answer", "N", "go on from the N-th of them", &L::choose_answer},
+        {"/continue", "", "go on with the last answer where it was cut", &L::go_on},
         {"/undo", "[N]", "take the last exchange back, or the last N", &L::undo},
+        {"/redo", "[N]", "bring back what /undo took", &L::redo},
         {"/edit", "[N] [TEXT]", "change the last message, or the N-th, and drop what follows",
          &L::edit},
         {"/list", "", "the conversation, its messages numbered", &L::list},
+        {"/read", "FILE", "put a text file before the next message", &L::read},
         {"/fork", "[N] [NAME]", "go on in a copy of the conversation, as it was after message N",
          &L::fork},
         {"/branch", "[NAME]", "go to another copy; - goes back; alone it lists them", &L::branch},
         {"/system", "[TEXT]", "show or change the system message; none removes it",
          &L::change_system},
-        {"/set", "[NAME [VALUE]]", "show or change how answers are picked", &L::change_setting},
+        {"/set", "[NAME [VALUE]]", "show or change how answers are picked and shown",
+         &L::change_setting},
+        {"/show", "WHAT", "info, parameters, system or template", &L::show_what},
         {"/save", "FILE", "write messages and settings to a file", &L::save},
         {"/load", "FILE", "read them back", &L::load},
         {"/stats", "", "tokens and speed so far", &L::show_stats},
@@ -64,8 +70,7 @@ std::span<const ChatLoop::Command> ChatLoop::commands() {
 }
 
 const ChatLoop::Command* ChatLoop::find_command(std::string_view name) {
-    if (name == "/quit" || name == "/bye") name = "/exit";
-    if (name == "/clear") name = "/reset";
+    name = command_here(name);
     for (const Command& command : commands())
         if (command.name == name) return &command;
     return nullptr;
@@ -73,10 +78,13 @@ const ChatLoop::Command* ChatLoop::find_command(std::string_view name) {
 
 ChatLoop::Done ChatLoop::obey(std::string_view name, const std::string& rest) {
     if (const Command* command = find_command(name)) {
-        if (command->arguments.empty() && !rest.empty())
+        const bool is_help = command->name == "/help";  // of Ollama's own goes on: /help set
+        if (command->arguments.empty() && !rest.empty() && !is_help)
             return fail(ErrorKind::usage, fmt::format("{} takes nothing after it", name));
         return (this->*command->act)(rest);
     }
+    if (const auto hint = hint_about_command(name))
+        return fail(ErrorKind::usage, fmt::format("{}: {}", name, *hint));
     std::vector<std::string> names;
     for (const Command& command : commands()) names.emplace_back(command.name);
     const auto meant = nearest(name, names);
@@ -87,14 +95,39 @@ ChatLoop::Done ChatLoop::obey(std::string_view name, const std::string& rest) {
 }
 
 ChatLoop::Done ChatLoop::regenerate(const std::string&) {
-    ++n_regenerated_;
+    const uint64_t offset = talk_now().answers().size();
     if (settings_.sampling.temperature == 0) {
         say("temp is 0, another seed changes nothing: /set temp 0.7 for another answer");
     } else if (find_message(session().messages(), 0)) {
-        say(fmt::format("seed {}", settings_.sampling.seed + n_regenerated_));
+        say(fmt::format("seed {}", settings_.sampling.seed + offset));
     }
-    KVIK_TRY_VOID(
-        answer([&](GenerateRequest how) { return session().regenerate(std::move(how)); }));
+    talk_now().before_another();
+    seed_offset_ = offset;
+    KVIK_TRY(const bool came,
+             answer([&](GenerateRequest how) { return session().regenerate(std::move(how)); },
+                    "the earlier answer stays"));
+    if (!came) return Next::go_on;
+    talk_now().another();
+    if (input_.at_terminal() && talk_now().answers().size() == 2)
+        say("(/answers shows all answers, /answer N goes back to one)");
+    return Next::go_on;
+}
+
+// With the seed that the answer had, so that it is the one that it would have been.
+ChatLoop::Done ChatLoop::go_on(const std::string&) {
+    seed_offset_ = std::max<size_t>(talk_now().shown(), 1) - 1;
+    KVIK_TRY(const bool came,
+             answer([&](GenerateRequest how) { return session().resume(std::move(how)); },
+                    "the answer stays as it was"));
+    if (came) talk_now().went_on();
+    return Next::go_on;
+}
+
+ChatLoop::Done ChatLoop::choose_answer(const std::string& rest) {
+    if (rest.empty()) return fail(ErrorKind::usage, "/answer needs a number: see /answers");
+    KVIK_TRY(const uint64_t n, parse_whole(rest, {1, UINT32_MAX}));
+    KVIK_TRY_VOID(talk_now().show_answer(n));
+    KVIK_TRY_VOID(show_text(session().messages().back().content));
     return Next::go_on;
 }
 
@@ -104,14 +137,25 @@ ChatLoop::Done ChatLoop::undo(const std::string& rest) {
         KVIK_TRY(n, parse_whole(rest, {1, UINT32_MAX}));
     }
     for (uint64_t i = 0; i < n; ++i) {
-        const auto& messages = session().messages();
-        const auto last = find_message(messages, 0);
-        if (!last && i == 0) return fail(ErrorKind::usage, "there is nothing to take back");
-        if (!last) break;
-        say(fmt::format("took back: {}", as_quote(messages[*last].content)));
-        session().rewind(*last);
+        const auto text = talk_now().take_back();
+        if (!text && i > 0) break;
+        if (!text) return tl::unexpected(text.error());
+        say(fmt::format("took back: {}", as_quote(*text)));
     }
-    n_regenerated_ = 0;
+    return Next::go_on;
+}
+
+ChatLoop::Done ChatLoop::redo(const std::string& rest) {
+    uint64_t n = 1;
+    if (!rest.empty()) {
+        KVIK_TRY(n, parse_whole(rest, {1, UINT32_MAX}));
+    }
+    for (uint64_t i = 0; i < n; ++i) {
+        const auto text = talk_now().bring_back();
+        if (!text && i > 0) break;
+        if (!text) return tl::unexpected(text.error());
+        say(fmt::format("brought back: {}", as_quote(*text)));
+    }
     return Next::go_on;
 }
 
@@ -126,10 +170,10 @@ ChatLoop::Done ChatLoop::edit(const std::string& rest) {
                     asked.number ? fmt::format("there is no message {}: see /list", *asked.number)
                                  : "there is no message to change yet");
     if (!asked.text.empty()) {
-        n_regenerated_ = 0;
-        KVIK_TRY_VOID(answer([&](GenerateRequest how) {
-            return session().edit(*index, std::string(asked.text), std::move(how));
-        }));
+        KVIK_TRY(const bool came, answer([&](GenerateRequest how) {
+                     return session().edit(*index, std::string(asked.text), std::move(how));
+                 }));
+        if (came) talk_now().sent();
         return Next::go_on;
     }
     if (!input_.can_edit())
@@ -150,7 +194,6 @@ ChatLoop::Done ChatLoop::fork(const std::string& rest) {
         n_messages = find_message(messages, size_t{*asked.number} + 1).value_or(messages.size());
     }
     KVIK_TRY_VOID(branches_.fork(asked.text, n_messages));
-    n_regenerated_ = 0;
     say(fmt::format("on {} now; /branch - goes back", branches_.current().name));
     return Next::go_on;
 }
@@ -161,7 +204,6 @@ ChatLoop::Done ChatLoop::branch(const std::string& rest) {
         return Next::go_on;
     }
     KVIK_TRY_VOID(branches_.go(rest));
-    n_regenerated_ = 0;
     const auto& messages = session().messages();
     say(fmt::format("on {} now, {}", branches_.current().name,
                     counted(messages.size(), "message")));
@@ -190,53 +232,58 @@ ChatLoop::Done ChatLoop::change_setting(const std::string& rest) {
     }
     const size_t end = std::min(rest.find_first_of(" \t="), rest.size());
     const std::string name = rest.substr(0, end);
+    const std::string_view after = trimmed(std::string_view(rest).substr(end));
+    // As Ollama has them: /set parameter temperature 1, /set system TEXT, /set nowordwrap.
+    if (name == "parameter") return change_setting(std::string(after));
+    if (name == "system") return change_system(std::string(after));
+    if (name == "wordwrap" || name == "nowordwrap") {
+        wraps_words_ = name == "wordwrap";
+        say(wraps_words_ ? "lines end between words" : "lines end where the terminal ends");
+        return Next::go_on;
+    }
+    if (const auto hint = hint_about_setting(name))
+        return fail(ErrorKind::usage, fmt::format("{}: {}", name, *hint));
     KVIK_TRY(const Setting setting, find_setting(name));
     std::string_view value = trimmed(std::string_view(rest).substr(end));
     if (value.starts_with('=')) value = trimmed(value.substr(1));
     if (!value.empty()) KVIK_TRY_VOID(set(settings_, name, value));
-    if (setting.name == "seed") n_regenerated_ = 0;
     note(printable(fmt::format("{} {}", setting.name, setting.describe(settings_))) + "\n");
-    return Next::go_on;
-}
-
-std::string ChatLoop::expanded(const std::string& path) const {
-    if (!path.starts_with("~/")) return path;
-    return environment_("HOME").value_or("~") + path.substr(1);
-}
-
-ChatLoop::Done ChatLoop::save(const std::string& rest) {
-    if (rest.empty()) return fail(ErrorKind::usage, "/save needs the name of a file");
-    const SavedChat chat{
-        .model = engine_.model().name, .messages = session().messages(), .settings = settings_};
-    KVIK_TRY_VOID(replace_file(expanded(rest), to_json(chat)));
-    say(fmt::format("saved {} to {}", counted(chat.messages.size(), "message"), printable(rest)));
-    return Next::go_on;
-}
-
-ChatLoop::Done ChatLoop::load(const std::string& rest) {
-    if (rest.empty()) return fail(ErrorKind::usage, "/load needs the name of a file");
-    KVIK_TRY(const std::string json, read_small_file(expanded(rest), kMostChatBytes));
-    KVIK_TRY(SavedChat chat, from_json(json, rest, settings_));
-    if (chat.settings) settings_ = std::move(*chat.settings);
-    n_regenerated_ = 0;
-    const size_t n_messages = chat.messages.size();
-    session().restore(std::move(chat.messages));
-    say(fmt::format("loaded {} from {}; /list shows them", counted(n_messages, "message"),
-                    printable(rest)));
-    if (!chat.model.empty() && chat.model != engine_.model().name)
-        say(fmt::format("another model said this: {}", printable(chat.model)));
     return Next::go_on;
 }
 
 ChatLoop::Done ChatLoop::reset(const std::string&) {
     KVIK_TRY_VOID(session().reset_topic());
-    n_regenerated_ = 0;
+    talk_now().replaced();
+    if (autosave_) autosave_->begin_another();
     say(session().messages().empty() ? "forgotten" : "forgotten; the system message stays");
     return Next::go_on;
 }
 
 ChatLoop::Done ChatLoop::leave(const std::string&) {
     return Next::leave;
+}
+
+Completion ChatLoop::complete(std::string_view line) {
+    const size_t blank = line.find(' ');
+    std::vector<std::string> words;
+    if (blank == std::string_view::npos) {
+        for (const Command& command : commands()) words.emplace_back(command.name);
+        return complete_word(line, words);
+    }
+    const std::string_view name = command_here(line.substr(0, blank));
+    std::string_view rest = trimmed(line.substr(blank));
+    if (name == "/save" || name == "/load" || name == "/read")
+        return complete_path(rest, environment_("HOME").value_or("~"));
+    if (name == "/branch")
+        for (const Branch& branch : branches_.all()) words.push_back(branch.name);
+    if (name == "/show") words = {"info", "parameters", "system", "template"};
+    if (name == "/set") {
+        constexpr std::string_view kParameter = "parameter ";
+        if (rest.starts_with(kParameter)) rest = trimmed(rest.substr(kParameter.size()));
+        for (const Setting& setting : all_settings()) words.emplace_back(setting.name);
+        for (const char* word : {"nowordwrap", "system", "wordwrap"}) words.emplace_back(word);
+    }
+    return complete_word(rest, words);
 }
 
 }  // namespace kvik::cli

@@ -7,8 +7,9 @@
 
 #include "cli/repl/command_line.h"
 #include "cli/repl/quiet_terminal.h"
-#include "cli/repl/wait_note.h"
+#include "cli/settings.h"
 #include "cli/terminal.h"
+#include "cli/word_wrap.h"
 
 namespace kvik::cli {
 namespace {
@@ -30,17 +31,23 @@ ChatLoop::ChatLoop(Engine& engine, ChatOptions options, Interrupts& interrupts)
       first_message_(std::move(options.first_message)),
       interrupts_(interrupts),
       input_(interrupts, environment_),
-      branches_(engine) {
-    if (options.system) session().set_system(*options.system);
-    std::vector<std::string> names;
-    for (const Command& command : commands()) names.emplace_back(command.name);
-    input_.complete_from(std::move(names));
+      branches_(engine),
+      wraps_words_(!options.no_wrap),
+      resumes_(options.resume),
+      system_(std::move(options.system)) {
+    const auto folder = own_state_folder(environment_);
+    const bool keeps = !options.no_autosave && input_.at_terminal();
+    if ((keeps || options.resume) && folder)
+        autosave_.emplace(*folder + "/chats", options.model_path);
+    input_.complete_by([this](std::string_view line) { return complete(line); });
 }
 
 Result<int> ChatLoop::talk() {
     // A model without tokenizer or template is told of before the first message.
     KVIK_TRY_VOID(engine_.encode_chat({{"user", "Hello"}}));
     greet();
+    if (resumes_) KVIK_TRY_VOID(resume());
+    if (system_) session().set_system(*system_);
     if (first_message_) {
         if (input_.at_terminal()) say(kPrompt + printable_lines(*first_message_));
         KVIK_TRY_VOID(take_and_tell({.text = *first_message_, .quoted = true}));
@@ -63,13 +70,15 @@ Result<int> ChatLoop::talk() {
         if (ended && std::exchange(editing_, std::nullopt)) continue;
         if (ended && !is_open) return exit_code_;
         if (!ended && assembly.take(text) == MessageAssembly::State::wants_more) continue;
-        KVIK_TRY(const Next next, take_and_tell(assembly.finish()));
-        if (next == Next::leave) return exit_code_;
+        const Done done = take_and_tell(assembly.finish());
+        if (!done) return tl::unexpected(done.error());
+        if (*done == Next::leave) return exit_code_;
     }
 }
 
 ChatLoop::Done ChatLoop::take_and_tell(const Typed& typed) {
     const Done done = take(typed);
+    keep();
     if (done || is_reader_gone(done.error())) return done;
     tell(done.error());
     return Next::go_on;
@@ -104,19 +113,21 @@ ChatLoop::Done ChatLoop::take(const Typed& typed) {
     input_.remember(typed.quoted ? "\"\"\"" + typed.text + "\"\"\"" : typed.text);
     const auto command = command_of(typed);
     if (command && !index) return obey(command->name, command->rest);
-    const std::string message = message_of(typed);
-    n_regenerated_ = 0;
-    KVIK_TRY_VOID(answer([&](GenerateRequest how) {
-        return index ? session().edit(*index, message, std::move(how))
-                     : session().send(message, std::move(how));
-    }));
+    const std::string message = to_send_ + message_of(typed);
+    KVIK_TRY(const bool came, answer([&](GenerateRequest how) {
+                 return index ? session().edit(*index, message, std::move(how))
+                              : session().send(message, std::move(how));
+             }));
+    if (!came) return Next::go_on;
+    to_send_.clear();
+    talk_now().sent();
     return Next::go_on;
 }
 
-Result<void> ChatLoop::answer(const Ask& ask) {
+Result<bool> ChatLoop::answer(const Ask& ask, std::string_view then) {
     GenerateRequest how;
     how.sampling = settings_.sampling;
-    how.sampling.seed += n_regenerated_;
+    how.sampling.seed += std::exchange(seed_offset_, 0);
     how.max_new_tokens = settings_.answer.max_new_tokens;
     how.end_tokens = settings_.answer.end_tokens;
     how.stop = settings_.answer.stop;
@@ -125,16 +136,20 @@ Result<void> ChatLoop::answer(const Ask& ask) {
     const uint32_t n_left_out = session().stats().n_left_out;
     KVIK_TRY(Stream stream, ask(std::move(how)));
     QuietTerminal quiet;
-    WaitNote wait;
+    WordWrap words(columns_of(STDOUT_FILENO));
+    const bool wraps = wraps_words_ && is_terminal(STDOUT_FILENO);
     const auto show = [&](std::string_view text) {
-        wait.clear();
-        return put(text);
+        if (!wraps) return put(text);
+        std::string lines;
+        words.push(text, lines);
+        return put(lines);
     };
     KVIK_TRY(const Reply reply,
-             collect(stream, interrupts_, show,
-                     {.waiting = [&] { wait.tick(); }, .leaving = [&] { quiet.restore(); }}));
-    wait.clear();
+             collect(stream, interrupts_, show, {.leaving = [&] { quiet.restore(); }}));
     quiet.restore();
+    std::string last_word;
+    words.finish(last_word);
+    KVIK_TRY_VOID(put(last_word));
     if (!reply.text.ends_with('\n') && !(reply.text.empty() && input_.at_terminal()))
         KVIK_TRY_VOID(put("\n"));
     last_report_ = reply.summary.kv_report;
@@ -144,15 +159,25 @@ Result<void> ChatLoop::answer(const Ask& ask) {
     n_decoded_ += timings.decode_n;
     if (reply.ids.empty()) {
         const bool stopped = reply.summary.reason == FinishReason::cancelled;
-        say(stopped ? "(stopped before it said anything: the message is dropped)"
-                    : "(the model had nothing to say: the message is dropped)");
-        return {};
+        say(fmt::format(
+            "({}: {})",
+            stopped ? "stopped before it said anything" : "the model had nothing to say", then));
+        return false;
     }
     if (reply.summary.reason == FinishReason::cancelled && input_.at_terminal())
         say("(stopped; what was said is kept)");
     tell_status(reply.summary);
     tell_left_out(n_left_out);
-    return {};
+    return true;
+}
+
+Result<void> ChatLoop::show_text(const std::string& text) {
+    if (!wraps_words_ || !is_terminal(STDOUT_FILENO)) return put(text + "\n");
+    WordWrap words(columns_of(STDOUT_FILENO));
+    std::string lines;
+    words.push(text + "\n", lines);
+    words.finish(lines);
+    return put(lines);
 }
 
 void ChatLoop::tell_left_out(uint32_t n_before) {

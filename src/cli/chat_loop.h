@@ -1,7 +1,8 @@
 // ChatLoop: the conversation of `kvik chat`, message by message and command by command.
 //
 // Shape   chat_loop.cpp reads, sends and shows; chat_commands.cpp has the table of commands;
-//         chat_reports.cpp the commands that only show something.
+//         chat_reports.cpp the commands that only show something, chat_files.cpp those that read
+//         and write files.
 // Owner   borrows the engine and the interrupts.
 // Errors  of one answer or command (a full context, say) are told and the chat goes on; without a
 //         terminal the last one is the exit code in the end. A reader that went away ends it.
@@ -13,17 +14,23 @@
 #include <string>
 #include <string_view>
 
+#include "cli/repl/autosave.h"
 #include "cli/repl/branches.h"
 #include "cli/repl/chat_input.h"
 #include "cli/repl/chat_settings.h"
 #include "cli/repl/message_assembly.h"
+#include "cli/repl/saved_chat.h"
 #include "cli/reply.h"
 
 namespace kvik::cli {
 
 struct ChatOptions {
+    std::string model_path;
     std::optional<std::string> system;
     std::optional<std::string> first_message;  // sent before any is asked for
+    bool resume = false;                       // go on with the conversation that was saved last
+    bool no_autosave = false;  // else kept at a terminal, and wherever one is gone on with
+    bool no_wrap = false;      // of answers at a terminal
     ChatSettings settings;
     Environment environment;
 };
@@ -48,7 +55,9 @@ class ChatLoop {
     Done take(const Typed& typed);
     Done take_and_tell(const Typed& typed);  // an error that does not end the chat is told
     std::optional<int> interrupted(bool had_text);
-    Result<void> answer(const Ask& ask);
+    // False: none came, and the conversation is what it was; `then` says what that means.
+    Result<bool> answer(const Ask& ask, std::string_view then = "the message is dropped");
+    Result<void> show_text(const std::string& text);  // of an answer, as it was shown
     void tell(const Error& error);
     void tell_status(const Summary& summary) const;
     void tell_left_out(uint32_t n_before);
@@ -59,16 +68,25 @@ class ChatLoop {
     static const Command* find_command(std::string_view name);
     Done obey(std::string_view name, const std::string& rest);
     Done regenerate(const std::string& rest);
+    Done go_on(const std::string& rest);
     Done undo(const std::string& rest);
+    Done redo(const std::string& rest);
+    Done choose_answer(const std::string& rest);
     Done edit(const std::string& rest);
     Done fork(const std::string& rest);
     Done branch(const std::string& rest);
     Done change_system(const std::string& rest);
     Done change_setting(const std::string& rest);
-    Done save(const std::string& rest);
-    Done load(const std::string& rest);
     Done reset(const std::string& rest);
     Done leave(const std::string& rest);
+    Completion complete(std::string_view line);
+    // chat_files.cpp
+    Done save(const std::string& rest);
+    Done load(const std::string& rest);
+    Done read(const std::string& rest);
+    Result<void> resume();
+    void keep();  // the conversation, if it is one to be kept
+    SavedChat saved();
     std::string expanded(const std::string& path) const;
     // chat_reports.cpp
     Done list(const std::string& rest);
@@ -76,9 +94,13 @@ class ChatLoop {
     Done show_cache(const std::string& rest);
     Done show_why(const std::string& rest);
     Done show_help(const std::string& rest);
+    Done show_answers(const std::string& rest);
+    Done show_what(const std::string& rest);
+    void show_info() const;
     void show_branches();
     void show_settings() const;
 
+    Conversation& talk_now() { return branches_.talk(); }
     Session& session() { return branches_.session(); }
     uint32_t context() const { return engine_.used().context; }
 
@@ -92,7 +114,11 @@ class ChatLoop {
     std::optional<Asked> to_edit_;   // the next message comes out of this
     std::optional<size_t> editing_;  // and takes the place of that one
     bool hinted_ = false;            // how to leave, and nothing was typed since
-    uint64_t n_regenerated_ = 0;     // answers to the last message beyond the first
+    uint64_t seed_offset_ = 0;       // of the answer that is asked for: another one, another seed
+    std::string to_send_;            // files that were read, for the next message
+    std::optional<Autosave> autosave_;
+    bool wraps_words_, resumes_;
+    std::optional<std::string> system_;  // as the flag says
     std::optional<KvReport> last_report_;
     uint64_t n_prompt_ = 0, n_cached_ = 0, n_decoded_ = 0;  // of all answers
     int exit_code_ = 0;

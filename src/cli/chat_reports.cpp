@@ -62,6 +62,48 @@ ChatLoop::Done ChatLoop::list(const std::string&) {
     return Next::go_on;
 }
 
+ChatLoop::Done ChatLoop::show_answers(const std::string&) {
+    const std::vector<std::string> answers = talk_now().answers();
+    if (answers.empty()) note("no answer yet\n");
+    for (size_t i = 0; i < answers.size(); ++i) {
+        std::string line = answers[i].substr(0, 1000);
+        std::replace(line.begin(), line.end(), '\n', ' ');
+        const char mark = i + 1 == talk_now().shown() ? '*' : ' ';
+        line = fmt::format("{} {:>3}  {}", mark, i + 1, printable(line));
+        note(cut_to_columns(line, room()) + "\n");
+    }
+    return Next::go_on;
+}
+
+ChatLoop::Done ChatLoop::show_what(const std::string& rest) {
+    if (rest == "info") {
+        show_info();
+    } else if (rest == "parameters") {
+        show_settings();
+    } else if (rest == "system") {
+        return change_system("");
+    } else if (rest == "template") {
+        note(engine_.chat_template()->source() + "\n");
+    } else if (rest == "license" || rest == "modelfile") {
+        return fail(ErrorKind::usage, "kvik show MODEL tells all that the file says");
+    } else {
+        return fail(ErrorKind::usage, "/show info, /show parameters, /show system, /show template");
+    }
+    return Next::go_on;
+}
+
+void ChatLoop::show_info() const {
+    const ModelSpec& model = engine_.model();
+    const UsedSettings& used = engine_.used();
+    note_line(printable(fmt::format("model    {}", model.name.empty() ? "no name" : model.name)));
+    note_line(
+        printable(fmt::format("family   {}, {:.0f} M parameters, {:.0f} MiB of weights",
+                              model.architecture, static_cast<double>(model.n_parameters) / 1e6,
+                              static_cast<double>(model.weight_bytes) / (1 << 20))));
+    note_line(fmt::format("context  {} tokens, the model was made for {}", used.context,
+                          model.context_length));
+}
+
 ChatLoop::Done ChatLoop::show_stats(const std::string&) {
     const SessionStats stats = session().stats();
     note_line(fmt::format("context  {} of {} tokens in {}", stats.n_tokens, context(),
@@ -70,8 +112,8 @@ ChatLoop::Done ChatLoop::show_stats(const std::string&) {
                           percent(n_cached_, n_prompt_)));
     note_line(fmt::format("answers  {}", counted(n_decoded_, "token")));
     if (stats.n_invalidations > 0)
-        note_line(fmt::format("changes  {}, which left {} behind", stats.n_invalidations,
-                              counted(stats.n_invalidated_tokens, "token")));
+        note_line(fmt::format("edits    {}, after which {} no longer counted",
+                              stats.n_invalidations, counted(stats.n_invalidated_tokens, "token")));
     const UsedSettings& used = engine_.used();
     note_line(fmt::format("engine   {} threads, {}, {} activations, {} KV", used.n_threads,
                           used.isa, used.act, used.kv));
@@ -95,8 +137,10 @@ ChatLoop::Done ChatLoop::show_cache(const std::string&) {
         fmt::format("kept     {} tokens can be found again, {:.1f} times shared, {:.1f} % of "
                     "the room in their blocks is empty",
                     cache.cached_tokens, tree.accounts.sharing(), tree.accounts.waste_percent()));
-    note_line(fmt::format("let go   {} blocks evicted, {} forgotten; {} sequences preempted",
-                          cache.evicted_blocks, cache.forgotten_blocks, cache.n_preemptions));
+    note_line(
+        fmt::format("freed    {} blocks to make room, {} because nothing needed them; {} "
+                    "sequences were paused",
+                    cache.evicted_blocks, cache.forgotten_blocks, cache.n_preemptions));
     for (const std::string& line : draw_lines(tree, engine_.tokenizer()))
         note(cut_to_columns(line, room()) + "\n");
     if (tree.lines.size() == kMostTreeLines) note("... and more\n");
@@ -122,7 +166,7 @@ void ChatLoop::show_branches() {
         depths.emplace_back(branch.name, depth);
         const std::string name =
             depth == 0 ? branch.name : std::string(3 * depth - 3, ' ') + "`- " + branch.name;
-        const SessionStats stats = branch.session.stats();
+        const SessionStats stats = branch.talk.session().stats();
         const std::string origin =
             depth == 0 ? "" : fmt::format(", from {} after {}", branch.from, branch.n_shared);
         const char mark = &branch == &branches_.current() ? '*' : ' ';

@@ -229,16 +229,15 @@ std::string diagnosis_as_text(const Diagnosis& diagnosis, uint32_t columns) {
 
     const Choices& choices = diagnosis.choices;
     page.heading("Measured");
-    page.line("reading",
-              rate_words(diagnosis.ceilings.read_bytes_per_s, "GB/s", choices.n_threads));
+    page.line("memory", rate_words(diagnosis.ceilings.read_bytes_per_s, "GB/s", choices.n_threads));
     page.line("int8", rate_words(diagnosis.ceilings.int8_ops_per_s, "GOP/s", choices.n_threads));
     page.line("f32", rate_words(diagnosis.ceilings.f32_ops_per_s, "GFLOP/s", choices.n_threads));
 
     page.heading("What kvik chooses");
-    page.line("isa", choices.isa);
+    page.line("SIMD", choices.isa);
     page.line("threads", fmt::format("{}", choices.n_threads));
     page.line("activations", choices.act);
-    page.line("cache", fmt::format("{}, {}", gib(choices.cache_bytes), choices.kv));
+    page.line("KV cache", fmt::format("{}, {}", gib(choices.cache_bytes), choices.kv));
     page.line("context", choices.context);
 
     if (diagnosis.steps) describe_steps(*diagnosis.steps, page);

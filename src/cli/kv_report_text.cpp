@@ -34,11 +34,11 @@ std::string why(const KvSegment& segment, uint32_t at) {
         case KvReason::evicted:
             return fmt::format("evicted {} ago, to make room", seconds(segment.evicted_ms_ago));
         case KvReason::resume_point:
-            return "the KV of layers with a window has gone: taken up at the nearest resume point";
+            return "layers with a sliding window no longer have their KV here";
         case KvReason::last_token:
-            return "its logits were not kept";
+            return "the output after the last token was not kept";
         case KvReason::salt:
-            return "known only without this request's salt";
+            return "cached only for requests with another cache salt";
         case KvReason::cache_off:
             return "the cache is off";
     }

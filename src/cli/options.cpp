@@ -223,9 +223,8 @@ void add_sampling_flags(Flags& flags, SamplingParams& sampling) {
          "only tokens with P of the likeliest one's probability (default: 0.05)");
     flags.add({.name = "--seed",
                .value = "N",
-               .help =
-                   "of the noise; the same seed gives the same answer (default, and -1: another "
-                   "one each time)",
+               .help = "of the random choices; the same seed gives the same answer (default, and "
+                       "-1: another one each time)",
                .set = [&sampling](std::string_view text) -> Result<void> {
                    if (text == "-1") return {};
                    return into(sampling.seed, {0, UINT64_MAX})(text);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/ids.h"
 #include "cli/line_reader.h"
 #include "cli/terminal.h"
 #include "engine/chat_prompt.h"
@@ -12,18 +13,45 @@
 namespace kvik::cli {
 namespace {
 
+constexpr std::string_view kStdin = "-";
+
 bool stdin_may_hold_a_prompt() {
     struct stat status {};
     if (::fstat(STDIN_FILENO, &status) != 0) return false;
     return S_ISREG(status.st_mode) || S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode);
 }
 
-// A pipe that somebody holds open without writing would wait for ever: say what is waited for.
-void say_if_it_waits() {
+// Whoever pipes a text beside PROMPT should learn how it would be read.
+void say_if_stdin_is_left() {
     pollfd waiting{STDIN_FILENO, POLLIN, 0};
-    if (::poll(&waiting, 1, 3000) == 0)
-        note(
-            "kvik: waiting for the rest of the prompt on stdin (`< /dev/null` if there is none)\n");
+    if (!is_terminal(STDERR_FILENO) || !stdin_may_hold_a_prompt()) return;
+    if (::poll(&waiting, 1, 0) != 1 || (waiting.revents & POLLIN) == 0) return;
+    note_dim("stdin is not read beside PROMPT: --prompt-file - adds it to the prompt");
+    note("\n");
+}
+
+// The escapes that llama-cli has; another backslash stays.
+std::string unescaped(std::string_view text) {
+    static constexpr std::string_view kLetters = "ntr\"'\\", kMeant = "\n\t\r\"'\\";
+    std::string out;
+    for (size_t i = 0; i < text.size(); ++i) {
+        const size_t letter = text[i] == '\\' && i + 1 < text.size() ? kLetters.find(text[i + 1])
+                                                                     : std::string_view::npos;
+        if (letter == std::string_view::npos) {
+            out += text[i];
+        } else {
+            out += kMeant[letter];
+            ++i;
+        }
+    }
+    return out;
+}
+
+Result<std::string> read_stdin(Interrupts& interrupts) {
+    std::string input;
+    KVIK_TRY(const auto got, LineReader(STDIN_FILENO, &interrupts).rest(input));
+    if (got == LineReader::Got::interrupt) return fail(ErrorKind::cancelled, "interrupted");
+    return input;
 }
 
 }  // namespace
@@ -35,17 +63,27 @@ std::string join_prompt(const std::optional<std::string>& argument, std::string_
     return input.empty() ? *argument : fmt::format("{}\n\n{}", *argument, input);
 }
 
-Result<std::string> read_prompt(const std::optional<std::string>& argument,
-                                Interrupts& interrupts) {
+Result<std::string> read_prompt(const PromptSource& source, Interrupts& interrupts) {
+    std::optional<std::string> argument = source.argument, file = source.file;
+    if (argument == kStdin) {
+        if (file == kStdin) return fail(ErrorKind::usage, "stdin can be read once: give one -");
+        argument.reset();
+        if (file) return fail(ErrorKind::usage, "PROMPT is - and a file is given: give one");
+        file = kStdin;
+    }
     std::string input;
-    if (stdin_may_hold_a_prompt()) {
-        if (argument) say_if_it_waits();
-        KVIK_TRY(const auto got, LineReader(STDIN_FILENO, &interrupts).rest(input));
-        if (got == LineReader::Got::interrupt) return fail(ErrorKind::cancelled, "interrupted");
+    if (file && file != kStdin) {
+        KVIK_TRY(input, read_file(*file, &interrupts));
+    } else if (file || (!argument && stdin_may_hold_a_prompt())) {
+        KVIK_TRY(input, read_stdin(interrupts));
     } else if (!argument) {
-        return fail(ErrorKind::usage, "no prompt: give it as an argument or on stdin");
+        return fail(ErrorKind::usage,
+                    "no prompt: give it as an argument, with --prompt-file, or on stdin");
+    } else {
+        say_if_stdin_is_left();
     }
     std::string prompt = join_prompt(argument, input);
+    if (source.has_escapes) prompt = unescaped(prompt);
     if (prompt.empty()) return fail(ErrorKind::usage, "the prompt is empty");
     return prompt;
 }

@@ -1,7 +1,9 @@
-// Prompt: what the user asks, from the argument, stdin or token ids, and its way to tokens.
+// Prompt: what the user asks, from the argument, a file, stdin or token ids, and its way to tokens.
 //
-// Shape   argument and stdin together: the argument, an empty line, stdin. One line end at the end
-//         of stdin is not part of the prompt.
+// Shape   PROMPT alone is the whole prompt and stdin is not touched, so that a loop over lines of
+//         stdin keeps them. PROMPT and a file: PROMPT, an empty line, the file. `-` as either is
+//         stdin; without both, stdin is the prompt. One line end at the end of a file or of stdin
+//         is not part of the prompt.
 // Errors  no prompt or an empty one: ErrorKind::usage. A model without tokenizer: unsupported.
 #pragma once
 
@@ -14,8 +16,12 @@
 
 namespace kvik::cli {
 
-// stdin is read unless it is a terminal or nothing that could hold a prompt (/dev/null).
-Result<std::string> read_prompt(const std::optional<std::string>& argument, Interrupts& interrupts);
+struct PromptSource {
+    std::optional<std::string> argument, file;
+    bool has_escapes = false;  // \n, \t, \r, \", \' and \\ of the prompt stand for a character
+    bool is_given() const { return argument || file; }
+};
+Result<std::string> read_prompt(const PromptSource& source, Interrupts& interrupts);
 std::string join_prompt(const std::optional<std::string>& argument, std::string_view input);
 
 // Ids of a text as it stands, BOS before it where the tokenizer adds one and the text has none.

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "cli/load_bar.h"
+#include "cli/prompt_note.h"
 #include "cli/terminal.h"
 
 namespace kvik::cli {
@@ -21,9 +22,11 @@ namespace {
 Result<Reply> collect(Stream& stream, Interrupts& interrupts, const ShowText& show,
                       const Hooks& hooks) {
     Reply reply;
+    PromptNote wait;
     bool cancelled = false;
     const auto take_text = [&](const std::string& text) -> Result<void> {
         if (text.empty()) return {};
+        wait.clear();
         reply.text += text;
         return show(text);
     };
@@ -38,12 +41,13 @@ Result<Reply> collect(Stream& stream, Interrupts& interrupts, const ShowText& sh
         }
         auto event = stream.next(std::chrono::milliseconds(20));
         if (!event && stream.timed_out()) {
-            if (hooks.waiting && reply.ids.empty()) hooks.waiting();
+            if (reply.ids.empty()) wait.tick(stream.progress());
             continue;
         }
         if (!event) return tl::unexpected(std::move(event).error());
         if (!event->has_value()) break;
         const TokenEvent& token = **event;
+        if (reply.ids.empty()) wait.clear();
         reply.ids.push_back(token.id);
         reply.logprobs.push_back(token.logprob);
         KVIK_TRY_VOID(take_text(token.text));

@@ -1,4 +1,5 @@
-// Reply: a request carried to its end, its text shown as it comes, Ctrl-C watched.
+// Reply: a request carried to its end, its text shown as it comes, Ctrl-C watched. While a long
+// prompt is read, a terminal shows how far that has come (prompt_note.h).
 //
 // Errors  of the engine, or of showing; either cancels the request.
 // Invariant the pieces given to `show`, one after the other, are the answer's text.
@@ -26,7 +27,6 @@ using ShowText = std::function<Result<void>(std::string_view)>;
 
 // What else a caller wants to do on the way.
 struct Hooks {
-    std::function<void()> waiting = {};  // some fifty times a second, until the first token
     std::function<void()> leaving = {};  // before a second Ctrl-C ends the program
 };
 

@@ -26,7 +26,7 @@ struct RunOptions {
     SamplingParams sampling;
     AnswerOptions answer;
     SeveralOptions several;
-    PromptFlags source;
+    PromptSource prompt;
     std::optional<std::string> system, model_system;
     std::optional<std::vector<TokenId>> ids;
     bool raw = false, conversation = false, json = false, logits_hash = false, kv_report = false;
@@ -34,9 +34,10 @@ struct RunOptions {
 };
 
 Flags run_flags(RunOptions& options) {
-    Flags flags("run", "One answer. stdin is a prompt too, after PROMPT if both are given.");
+    Flags flags("run", "One answer. Without PROMPT, stdin is the prompt.");
     add_model(flags, options.engine.model_path, &options.model_system);
-    add_prompt_flags(flags, options.source, "what to ask; without it kvik chat at a terminal");
+    add_prompt_flags(flags, options.prompt,
+                     "what to ask; - is stdin; without it kvik chat at a terminal");
     flags.add({.name = "--system",
                .value = "TEXT",
                .help = "system message",
@@ -86,8 +87,8 @@ Flags run_flags(RunOptions& options) {
 
 Result<void> check_together(const RunOptions& options) {
     const auto refuse = [](const char* message) { return fail(ErrorKind::usage, message); };
-    if (options.ids && (options.source.text || options.source.file))
-        return refuse("give --ids or PROMPT, not both");
+    if (options.ids && options.prompt.is_given())
+        return refuse("give --ids or a prompt, not both");
     if (options.system && options.ids) return refuse("--system has no place with --ids");
     if (options.system && options.raw) return refuse("--system has no place with --raw");
     const bool chats = options.conversation || !options.engine.chat_template.empty();
@@ -121,7 +122,7 @@ std::string describe_completion(const Engine& engine) {
 // Asked for, or what somebody at a terminal means who gives a model and nothing to ask.
 bool is_conversation(const RunOptions& options) {
     if (options.wants_chat) return true;
-    const bool has_prompt = options.source.text || options.source.file || options.ids;
+    const bool has_prompt = options.prompt.is_given() || options.ids;
     const bool is_plain = !options.raw && !options.json && !options.several.n_samples;
     return !has_prompt && is_plain && is_terminal(STDIN_FILENO);
 }
@@ -262,8 +263,7 @@ Result<int> run(const Call& call) {
     if (options.ids) {
         prompt = *options.ids;
     } else {
-        KVIK_TRY(const auto prompt_text, read_source(options.source));
-        KVIK_TRY(text, read_prompt(prompt_text, interrupts));
+        KVIK_TRY(text, read_prompt(options.prompt, interrupts));
     }
     options.engine.now = local_now();
     options.engine.max_sequences =

@@ -99,14 +99,6 @@ uint32_t columns_of(int fd) {
     return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-namespace {
-
-// The character at `at`: its bytes (one, if it is none) and its columns.
-struct Glyph {
-    size_t n_bytes = 1;
-    size_t n_columns = 1;
-};
-
 Glyph glyph_at(std::string_view text, size_t at) {
     utf8proc_int32_t c = 0;
     const auto n_bytes =
@@ -115,6 +107,8 @@ Glyph glyph_at(std::string_view text, size_t at) {
     if (n_bytes <= 0) return {};
     return {static_cast<size_t>(n_bytes), static_cast<size_t>(utf8proc_charwidth(c))};
 }
+
+namespace {
 
 size_t columns_in(std::string_view text) {
     size_t n_columns = 0;

@@ -41,6 +41,13 @@ void steer(Control control) noexcept;  // the terminal at stderr
 std::string counted(uint64_t n, std::string_view thing);  // "1 message", "2 messages"
 std::string human_bytes(uint64_t bytes);                  // "1.5 KiB", "93.8 MiB", "4.25 GiB"
 
+// The character at `at`: its bytes (one, if it is none) and its columns.
+struct Glyph {
+    size_t n_bytes = 1;
+    size_t n_columns = 1;
+};
+Glyph glyph_at(std::string_view text, size_t at);
+
 uint32_t columns_of(int fd);  // of a terminal; 80 where it does not say
 // As much of one line as fits, "..." at its end if that is not all. Wide characters count twice.
 std::string cut_to_columns(std::string_view text, uint32_t n_columns);

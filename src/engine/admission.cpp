@@ -100,6 +100,7 @@ void Stepper::note_start(Job& job, const PrefixHit& hit) {
     const uint32_t block_tokens = cache_->block_tokens();
     if (!job.started_ms) job.started_ms = parts_.now_ms();
     job.n_cached = hit.n_tokens;
+    job.note_progress();
     job.branch_at = hit.n_resident > hit.n_tokens ? hit.n_resident : 0;
     std::vector<FoundRun> found;
     std::span<const uint32_t> woken;

@@ -37,6 +37,7 @@ void Stepper::compute() {
         if (runner.job->error) continue;
         runner.sequence->commit(rows.n_rows);
         counts_.n_rows += rows.n_rows;
+        if (!runner.job->first_pick_ms) runner.job->note_progress();
         if (cache_->has_windows() && !runner.beam) publish_on_the_way(*runner.job);
     }
     uint32_t n_logits_rows = 0;

@@ -100,7 +100,7 @@ Result<std::unique_ptr<Engine>> Engine::over(std::unique_ptr<Model> model, Engin
 Result<std::unique_ptr<Engine>> Engine::over(std::unique_ptr<Model> model, ModelText text,
                                              EngineOptions options) {
     EngineParts parts;
-    KVIK_TRY(parts.pool, ThreadPool::create(std::max(1u, options.n_threads)));
+    KVIK_TRY(parts.pool, ThreadPool::create(std::max(1u, options.n_threads), Sharing::make_room));
     parts.model = std::move(model);
     parts.tokenizer = std::move(text.tokenizer);
     parts.chat_template = std::move(text.chat_template);

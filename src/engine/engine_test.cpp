@@ -54,6 +54,33 @@ struct Brake {
     }
 };
 
+TEST(EngineProgress, of_a_prompt_grows_with_its_chunks) {
+    const auto [engine, model] = open_engine(32);
+    GenerateRequest request = request_for(std::vector<TokenId>(100, 7), 1);
+    std::latch reached{1}, released{1};
+    request.on_prompt_logits = [&](uint32_t position, std::span<const float>) {
+        if (position != 40) return;
+        reached.count_down();
+        released.wait();
+    };
+    auto stream = engine->submit(std::move(request));
+    ASSERT_TRUE(stream.has_value());
+    reached.wait();
+    EXPECT_EQ(stream->progress().n_tokens, 100u);
+    EXPECT_GT(stream->progress().n_done, 40u);
+    EXPECT_LT(stream->progress().n_done, 100u);
+    released.count_down();
+    read_all(*stream);
+    EXPECT_EQ(stream->progress().n_done, 100u);
+    EXPECT_EQ(stream->progress().n_cached, 0u);
+
+    auto again = engine->submit(request_for(std::vector<TokenId>(100, 7), 1));
+    ASSERT_TRUE(again.has_value());
+    read_all(*again);
+    EXPECT_GT(again->progress().n_cached, 0u);
+    EXPECT_EQ(again->progress().n_done, 100u);
+}
+
 std::unique_ptr<Engine> calibrated(Calibrate how, const std::string& folder) {
     auto model = std::make_unique<HashModel>();
     EngineOptions options = options_of(model->spec().kv, 32, 16, 200);

@@ -4,6 +4,7 @@
 // Invariant a job that is not admitted holds no block.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -70,6 +71,14 @@ struct Job {
         return wants_prompt_logits() ? WantLogits::of_every_token : WantLogits::of_last_token;
     }
     bool has_ended() const { return end || error; }
+    // What its client may know while the prompt is computed.
+    void note_progress() const {
+        const uint32_t n_prompt = sequence.n_prompt();
+        channel->note_progress(
+            {.n_tokens = n_prompt,
+             .n_cached = n_cached,
+             .n_done = std::min(n_prompt, std::max(n_cached, sequence.n_computed()))});
+    }
 
     // Sequences that it may have in a step.
     uint32_t n_most_sequences() const { return beams ? beams->n_most() : 1; }

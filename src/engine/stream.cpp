@@ -41,6 +41,10 @@ bool Stream::timed_out() const {
     return state_->timed_out();
 }
 
+PromptProgress Stream::progress() const {
+    return state_->progress();
+}
+
 void Stream::cancel() {
     state_->cancel();
 }

@@ -56,6 +56,18 @@ void StreamChannel::end_with(Error error) {
     arrived_.notify_all();
 }
 
+void StreamChannel::note_progress(const PromptProgress& progress) {
+    n_prompt_.store(progress.n_tokens, std::memory_order_relaxed);
+    n_cached_.store(progress.n_cached, std::memory_order_relaxed);
+    n_done_.store(progress.n_done, std::memory_order_relaxed);
+}
+
+PromptProgress StreamChannel::progress() const {
+    return {.n_tokens = n_prompt_.load(std::memory_order_relaxed),
+            .n_cached = n_cached_.load(std::memory_order_relaxed),
+            .n_done = n_done_.load(std::memory_order_relaxed)};
+}
+
 Result<std::optional<TokenEvent>> StreamChannel::next(std::chrono::milliseconds wait) {
     std::unique_lock lock(mutex_);
     const auto something = [&] { return ended_ || n_read_ < events_.size(); };

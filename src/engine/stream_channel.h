@@ -1,6 +1,6 @@
 // StreamChannel: the events of one request on their way from the engine thread to their reader.
 //
-// Threads deliver and the ends are the engine thread's; the rest may be called from any
+// Threads deliver, note_progress and the ends are the engine thread's; the rest may be called from any
 //         thread, next by one reader at a time.
 // Cost    a delivery is a lock and a push; the queue grows with what the reader has not fetched, at
 //         most the tokens of the answer, and may allocate.
@@ -38,6 +38,10 @@ class StreamChannel {
     void end(Summary summary, std::string tail);
     void end_with(Error error);
 
+    // Any thread may ask while it changes: three numbers, each right by itself.
+    void note_progress(const PromptProgress& progress);
+    PromptProgress progress() const;
+
     void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
     bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
 
@@ -50,6 +54,7 @@ class StreamChannel {
 
   private:
     std::atomic<bool> cancelled_ = false;
+    std::atomic<uint32_t> n_prompt_ = 0, n_cached_ = 0, n_done_ = 0;
     std::mutex mutex_;
     std::condition_variable arrived_;
     std::vector<TokenEvent> events_;  // [n_read_, size) are waiting

@@ -17,6 +17,8 @@ NAME = os.path.basename(BINARY)
 PROMPT = ">>>"
 STATUS = r"^prompt \d+ tok.* - \d+ tok.* - ctx \d+/\d+$"
 
+STATUS_AT_40 = r"^\d+ tok \d+ tok/s - ctx \d+/\d+$"
+
 
 class Chat(unittest.TestCase):
     def setUp(self):
@@ -126,6 +128,22 @@ class Editing(Chat):
         chat = self.ready()
         chat.type("/reg", "Tab")
         chat.wait_for_line(">>> /regen")
+
+    def test_tab_completes_files_and_settings(self):
+        (self.home / "chat-of-today.json").write_text("[]")
+        (self.home / "folder").mkdir()
+        chat = self.ready()
+        for typed, whole in (("/load ~/cha", "/load ~/chat-of-today.json"),
+                             ("/save ~/fo", "/save ~/folder/"), ("/set repe", "/set repeat_penalty"),
+                             ("/set parameter temp", "/set parameter temp"),
+                             ("/show te", "/show template"), ("/branch m", "/branch main")):
+            with self.subTest(typed=typed):
+                chat.type(typed, "Tab")
+                chat.wait_for_line(">>> " + whole)
+                chat.press("C-u")
+                chat.wait_for_line(PROMPT)
+        chat.type("/re", "Tab")
+        chat.wait_for(r"^/regen  .*/redo  .*/read  .*/reset")
 
     def test_a_new_size_is_heeded(self):
         chat = self.ready()
@@ -263,6 +281,76 @@ class Commands(Chat):
         self.says(chat, "/regen", r"^seed 2$(.|\n)*^prompt")
         self.says(chat, "/list", r"^  1 user .*\n    assistant .*\n>>>$")
 
+    def test_all_answers_are_kept(self):
+        chat = self.ready("-n", "6", "--temp", "2", "--ignore-eos")
+        self.says(chat, "Tell me a story.", STATUS)
+        first = self.says(chat, "/answers", r"^\*   1  (.*)$").group(1)
+        self.says(chat, "/regen", r"seed 1")
+        self.says(chat, "/regen", r"seed 2")
+        self.says(chat, "/answers", r"^    1  .*\n    2  .*\n\*   3  ")
+        self.says(chat, "/answer 1", re.escape(first.split()[0]))
+        self.says(chat, "/answers", r"^\*   1  .*\n    2  .*\n    3  ")
+        self.says(chat, "/answer 4", r"there is no answer 4: the last message has 3")
+        # Gone on with from its own tokens: nothing of it is computed again.
+        self.says(chat, "/set temp 0", "temp 0")
+        seen = self.says(chat, "And then?", r"^prompt (\d+) tok \((\d+) cached\)")
+        self.assertGreater(int(seen.group(2)), int(seen.group(1)) - 20)
+        self.says(chat, "/undo", "took back: And then")
+        self.says(chat, "/answers", r"^\*   1  .*\n    2  .*\n    3  ")
+
+    def test_what_was_taken_back_comes_back(self):
+        chat = self.ready()
+        self.says(chat, "/redo", "nothing to bring back")
+        self.says(chat, "Say alpha.", STATUS)
+        self.says(chat, "Say beta.", STATUS)
+        self.says(chat, "/undo 2", r"took back: Say beta.\ntook back: Say alpha.")
+        self.says(chat, "/redo 2", r"brought back: Say alpha.\nbrought back: Say beta.")
+        self.says(chat, "/list", r"1 user +Say alpha.\n +assistant .*\n +2 user +Say beta.\n +ass")
+        self.says(chat, "/undo", "took back")
+        self.says(chat, "Say gamma.", STATUS)
+        self.says(chat, "/redo", "nothing to bring back")
+
+    def test_an_answer_that_was_cut_goes_on(self):
+        whole = self.ready("-n", "12", "--ignore-eos")
+        self.says(whole, "Tell me a story.", STATUS)
+        text = self.says(whole, "/answers", r"^\*   1  (.*)$").group(1)
+        cut = self.ready("-n", "6", "--ignore-eos")
+        self.says(cut, "/continue", "there is no answer")
+        self.says(cut, "Tell me a story.", STATUS)
+        self.says(cut, "/continue", STATUS)
+        self.assertEqual(self.says(cut, "/answers", r"^\*   1  (.*)$").group(1), text)
+
+    def test_a_chat_goes_on_where_the_last_one_ended(self):
+        chat = self.ready()
+        self.says(chat, "Say alpha.", STATUS)
+        chat.enter("/bye")
+        self.ends(chat, 0)
+        kept = list((self.home / ".local/state/kvik/chats").iterdir())
+        self.assertEqual([stat.S_IMODE(one.stat().st_mode) for one in kept], [0o600])
+        again = self.ready("--resume")
+        self.assertIn("going on after 2 messages", again.screen())
+        self.says(again, "Say beta.", STATUS)
+        self.says(again, "/list", r"1 user +Say alpha.\n +assistant .*\n +2 user +Say beta.")
+        again.enter("/exit")
+        self.ends(again, 0)
+        self.assertEqual(len(json.loads(kept[0].read_text())["messages"]), 4)
+        other = self.ready("--no-autosave")
+        self.says(other, "Say gamma.", STATUS)
+        other.enter("/exit")
+        self.ends(other, 0)
+        self.assertEqual(list(kept[0].parent.iterdir()), kept)
+
+    def test_a_file_stands_before_the_next_message(self):
+        (self.home / "notes.txt").write_text("The sky is green.\n")
+        (self.home / "bytes").write_bytes(b"\xff\xfe")
+        chat = self.ready()
+        self.says(chat, "/read ~/bytes", "not text in UTF-8")
+        self.says(chat, "/read ~/notes.txt", "18 bytes of ~/notes.txt")
+        self.says(chat, "What colour?", STATUS)
+        self.says(chat, "/list", r"1 user +The sky is green.  What colour\?$")
+        self.says(chat, "And now?", STATUS)
+        self.says(chat, "/list", r"2 user +And now\?$")
+
     def test_going_back_and_changing_what_was_said(self):
         chat = self.ready()
         self.says(chat, "/undo", "nothing to take back")
@@ -352,7 +440,71 @@ class Commands(Chat):
         self.says(chat, "Hi.", STATUS)
 
 
+class Habits(Chat):
+    """Every word of Ollama's and of llama.cpp's chats does what it does there, or is one line."""
+    WORKS = (
+        ("/?", r"^/regen "), ("/help", r"^/regen "), ("/? shortcuts", r"^/regen "),
+        ("/help set", r"^/regen "), ("/show", r"/show info, /show parameters"),
+        ("/show info", r"^model +Smollm2"), ("/show parameters", r"^temp +0 "),
+        ("/show system", r"no system message"), ("/show template", r"im_start"),
+        ("/show license", r"kvik show"), ("/show modelfile", r"kvik show"),
+        ("/set parameter temperature 0.5", r"^temp 0.5$"), ("/set parameter seed 3", r"^seed 3$"),
+        ("/set parameter num_predict 9", r"^n 9$"), ("/set parameter num_predict -1", r"^n off$"),
+        ("/set parameter top_k 5", r"^top_k 5$"), ("/set parameter stop AI", r"^stop AI$"),
+        ("/set parameter num_ctx 4096", r"--ctx N"), ("/set parameter num_gpu 1", r"CPU"),
+        ("/set parameter repeat_last_n 64", r"repeat_last_n: "),
+        ("/set system Be brief.", r"next turn"), ("/set verbose", r"/stats"),
+        ("/set quiet", r"line after each answer"), ("/set history", r"always kept"),
+        ("/set nohistory", r"always kept"), ("/set wordwrap", r"between words"),
+        ("/set nowordwrap", r"where the terminal ends"), ("/set format json", r"not available"),
+        ("/set noformat", r"no format"), ("/set think", r"template"), ("/set nothink", r"template"),
+        ("/image a.png", r"reads text only"), ("/audio a.wav", r"reads text only"),
+        ("/glob *.txt", r"/read FILE"), ("/read nowhere.txt", r"No such file"),
+        ("/load nowhere", r"No such file"), ("/save", r"needs the name"), ("/regen", r"no message yet"),
+        ("/clear", r"forgotten"),
+    )
+
+    def test_each_works_or_is_told_in_one_line(self):
+        chat = self.ready()
+        for typed, pattern in self.WORKS:
+            with self.subTest(typed=typed):
+                self.says(chat, typed, pattern)
+                self.assertNotIn("is no command", chat.screen())
+                self.assertNotIn("is no setting", chat.screen())
+        self.says(chat, "/set system", "Be brief")
+        for leave in ("/bye", "/exit", "/quit"):
+            again = self.ready()
+            again.enter(leave)
+            self.ends(again, 0)
+
+    def test_three_quotes_make_one_message(self):
+        chat = self.ready()
+        chat.enter('"""one')
+        chat.wait_for_line("...")
+        chat.enter('two"""')
+        chat.wait_for(STATUS)
+        self.says(chat, "/list", r"1 user +one two$")
+
+
 class Looks(Chat):
+    def test_answers_are_broken_between_words(self):
+        chat = self.ready("-n", "60", "--ignore-eos", columns=40)
+        self.says(chat, "Tell me a long story.", STATUS_AT_40)
+        wrapped = self.answer_lines(chat)
+        self.assertGreater(len(wrapped), 3)
+        whole = call("chat", MODEL, "--temp", "0", "--ctx", "2048", "-n", "60", "--ignore-eos",
+                     stdin="Tell me a long story.\n").stdout
+        self.assertEqual(" ".join(wrapped).split(), whole.split())
+        for line, following in zip(wrapped, wrapped[1:]):
+            if line and following:
+                self.assertGreater(len(line) + 1 + len(following.split()[0]), 40, (line, following))
+
+    def answer_lines(self, chat):
+        lines = chat.screen().split("\n")
+        begin = next(i for i, line in enumerate(lines) if line.startswith(">>> Tell")) + 1
+        end = next(i for i, line in enumerate(lines) if line.startswith("(cut after"))
+        return lines[begin:end]
+
     def test_forty_columns_hold_the_status_line(self):
         chat = self.ready(columns=40)
         self.says(chat, "Say something.", r"^4 tok \d+ tok/s - ctx \d+/2048$")
@@ -361,6 +513,16 @@ class Looks(Chat):
         chat.press("C-u")
         chat.wait_for_line(PROMPT)
         self.says(chat, "/help", r"^/reset ?\n    another topic: forget the")
+
+    def test_run_too_says_how_far_a_long_prompt_is(self):
+        run = Terminal([BINARY, "run", MODEL, "word " * 600, "--ubatch", "16", "--threads", "1",
+                        "-n", "2", "--temp", "0"],
+                       env={"HOME": str(self.home), "KVIK_ISA": "scalar"})
+        self.addCleanup(run.__exit__)
+        run.wait_for(r"^reading the prompt, \d+ s: \d+ of 6\d\d tokens, about \d+ s left$")
+        run.press("C-c")
+        self.ends(run, 130)
+        self.assertNotIn("reading the prompt", run.screen())
 
     def test_dims_unless_it_was_told_not_to(self):
         for env, dims in (({}, True), ({"NO_COLOR": "1"}, False)):

@@ -24,6 +24,29 @@ class Run(unittest.TestCase):
     def test_answers_a_question(self):
         self.assertIn("Paris", kvik("run", MODEL, CHAT["messages"][0]["content"], *LIKELIEST))
 
+    def test_a_prompt_leaves_stdin_alone(self):
+        flags = f"run {MODEL} --temp 0 -n 2 --calibrate off"
+        loop = f'while read -r line; do {BINARY} {flags} "$line" && echo "end of $line"; done'
+        done = subprocess.run(["sh", "-c", loop], input="one\ntwo\nthree\n", capture_output=True,
+                              encoding="utf-8", timeout=TIMEOUT_S, env=environment())
+        self.assertEqual([line for line in done.stdout.splitlines() if line.startswith("end of")],
+                         ["end of one", "end of two", "end of three"], done.stderr)
+
+    def test_stdin_and_files_are_prompts_where_they_are_asked_for(self):
+        def ids(*words, stdin=""):
+            return kvik_json("run", MODEL, "-n", 0, "--raw", *words, stdin=stdin)["prompt_ids"]
+        both = ids("Summarise:\n\na text")
+        self.assertEqual(ids("Summarise:", "--prompt-file", "-", stdin="a text\n"), both)
+        self.assertNotEqual(ids("Summarise:", stdin="a text\n"), both)
+        self.assertEqual(ids("-", stdin="a text\n"), ids("a text"))
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write("a text\n")
+            file.flush()
+            self.assertEqual(ids("Summarise:", "--prompt-file", file.name), both)
+            self.assertEqual(ids("--prompt-file", file.name), ids("a text"))
+        for words in (("-", "--prompt-file", "-"), ("--ids", "1", "--prompt-file", "-")):
+            self.assertEqual(call("run", MODEL, *words).returncode, 2, words)
+
     def test_takes_the_question_from_standard_input(self):
         by_word = kvik("run", MODEL, CHAT["messages"][0]["content"], "--temp", 0, "-n", 8)
         by_pipe = kvik("run", MODEL, "--temp", 0, "-n", 8, stdin=CHAT["messages"][0]["content"])

@@ -1,25 +1,15 @@
-// PromptFlags: where the prompt of `run`, and the first message of `chat`, comes from: an argument,
-// -p TEXT or -f FILE.
-//
-// Errors  ErrorKind::usage where two of them are given; that of the file.
+// add_prompt_flags: the flags that say where the prompt of `run`, and the first message of `chat`,
+// comes from (cli/prompt.h reads it).
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "cli/flags.h"
+#include "cli/prompt.h"
 
 namespace kvik::cli {
 
-struct PromptFlags {
-    std::optional<std::string> text, file;
-    bool has_escapes = false;
-};
-
-// PROMPT, -p, -f and -e; `help` says what PROMPT is.
-void add_prompt_flags(Flags& flags, PromptFlags& source, std::string help);
-
-// Nothing if none was given. A line end at the end of a file is not part of it.
-Result<std::optional<std::string>> read_source(const PromptFlags& source);
+// PROMPT, -p, --prompt-file and -e. `help` says what PROMPT is. `source` is borrowed until parse.
+void add_prompt_flags(Flags& flags, PromptSource& source, std::string help);
 
 }  // namespace kvik::cli

@@ -86,6 +86,12 @@ Result<void> replace_file(const std::string& path, std::string_view bytes) {
     return unwritten(path, error);
 }
 
+void make_private_folders(const std::string& path) {
+    for (size_t slash = path.find('/', 1); slash != std::string::npos;
+         slash = path.find('/', slash + 1))
+        ::mkdir(path.substr(0, slash).c_str(), 0700);
+}
+
 Result<std::string> read_small_file(const std::string& path, size_t most_bytes) {
     const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (file.get() < 0) return unread(path, errno);

@@ -16,6 +16,10 @@ namespace kvik::cli {
 
 Result<void> replace_file(const std::string& path, std::string_view bytes);
 
+// The folders above a file, each for its owner alone where it is new. What fails shows when the file
+// is opened.
+void make_private_folders(const std::string& path);
+
 // The whole file, at most `most_bytes` of it; more, or no regular file: ErrorKind::file.
 Result<std::string> read_small_file(const std::string& path, size_t most_bytes);
 

@@ -20,7 +20,7 @@ bool is_name(std::string_view name) {
 }  // namespace
 
 Branches::Branches(Engine& engine) {
-    all_.push_back({.name = "main", .from = "", .session = Session(engine)});
+    all_.push_back({.name = "main", .from = "", .talk = Conversation(Session(engine))});
 }
 
 bool Branches::is_taken(std::string_view name) const {
@@ -46,7 +46,7 @@ Result<void> Branches::fork(std::string_view name, size_t n_messages) {
     all_.push_back({.name = std::move(chosen),
                     .from = current().name,
                     .n_shared = n_shared,
-                    .session = std::move(copy)});
+                    .talk = Conversation(std::move(copy))});
     last_ = std::exchange(current_, all_.size() - 1);
     return {};
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/repl/conversation.h"
 #include "kvik/kvik.h"
 
 namespace kvik::cli {
@@ -17,18 +18,20 @@ struct Branch {
     std::string name;
     std::string from;     // the name of the branch it was forked from; empty: the first one
     size_t n_shared = 0;  // messages it had then
-    Session session;
+    Conversation talk;
 };
 
 class Branches {
   public:
     explicit Branches(Engine& engine);
 
-    Session& session() { return all_[current_].session; }
+    Conversation& talk() { return all_[current_].talk; }
+    Session& session() { return talk().session(); }
     const Branch& current() const { return all_[current_]; }
     std::vector<Branch>& all() { return all_; }
 
-    // The first n messages, and goes there; an empty name: one is made up.
+    // The first n messages, and goes there; an empty name: one is made up. Other answers stay where
+    // they were given.
     Result<void> fork(std::string_view name, size_t n_messages = SIZE_MAX);
     Result<void> go(std::string_view name);  // "-": where the last fork or go came from
 

@@ -39,8 +39,8 @@ void ChatInput::remember(const std::string& entry) {
     if (history_ && !history_->append(entry)) history_.reset();
 }
 
-void ChatInput::complete_from(std::vector<std::string> words) {
-    if (editor_) editor_->complete_from(std::move(words));
+void ChatInput::complete_by(Completer completer) {
+    if (editor_) editor_->complete_by(std::move(completer));
 }
 
 }  // namespace kvik::cli

@@ -29,7 +29,7 @@ class ChatInput {
     // Asks at a terminal. interrupt: `text` is what stood on the line.
     Result<LineReader::Got> next(const Asked& asked, std::string& text);
     void remember(const std::string& entry);
-    void complete_from(std::vector<std::string> words);
+    void complete_by(Completer completer);
 
   private:
     bool at_terminal_;

@@ -77,7 +77,8 @@ Result<void> set_bias(ChatSettings& settings, std::string_view value) {
 }
 
 Result<void> set_length(ChatSettings& settings, std::string_view value) {
-    if (value != "off") return into(settings.answer.max_new_tokens, {0, UINT32_MAX - 1})(value);
+    const bool is_off = value == "off" || value == "-1";
+    if (!is_off) return into(settings.answer.max_new_tokens, {0, UINT32_MAX - 1})(value);
     settings.answer.max_new_tokens = UINT32_MAX;
     return {};
 }
@@ -155,7 +156,8 @@ std::vector<Setting> all_settings() {
          real<&P::top_p>},
         {"min_p", "only those with so much of the likeliest one's probability", number<&P::min_p>,
          real<&P::min_p>},
-        {"seed", "of the noise", number<&P::seed>, set_seed},
+        {"seed", "of the random choices: the same seed, the same answer", number<&P::seed>,
+         set_seed},
         {"n", "most tokens of an answer; off", describe_length, set_length},
         {"repeat_penalty", "divides the logits of tokens seen; 1 is off",
          number<&P::repeat_penalty>, real<&P::repeat_penalty>},
@@ -177,6 +179,7 @@ Result<Setting> find_setting(std::string_view name) {
     std::string word(name.substr(std::min(name.find_first_not_of('-'), name.size())));
     std::replace(word.begin(), word.end(), '-', '_');
     if (word == "temperature") word = "temp";
+    if (word == "num_predict") word = "n";  // Ollama's
     std::vector<std::string> names;
     for (Setting& setting : all_settings()) {
         if (setting.name == word) return setting;

@@ -1,6 +1,7 @@
 #include "cli/repl/editor_keys.h"
 
 #include <histedit.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -96,26 +97,20 @@ Code down(EditLine* editor, int) {
 
 Code complete(EditLine* editor, int) {
     const Place place(editor);
-    const std::string typed = to_utf8(place.before);
-    if (!typed.starts_with('/') || typed.find_first_of(" \n") != std::string::npos)
+    const Completer& completer = state_of(editor).completer;
+    const bool is_command = place.before.starts_with(L'/') && place.column() == place.before.size();
+    if (!is_command || !completer)
         return ::el_winsertstr(editor, L"\t") == 0 ? CC_REFRESH : CC_ERROR;
-    std::vector<std::string> fitting;
-    for (const std::string& word : state_of(editor).words)
-        if (word.starts_with(typed)) fitting.push_back(word);
-    if (fitting.empty()) return CC_REFRESH_BEEP;
-    std::string common = fitting.front();
-    for (const std::string& word : fitting) {
-        const auto differ = std::mismatch(common.begin(), common.end(), word.begin(), word.end());
-        common.erase(differ.first, common.end());
-    }
-    if (fitting.size() == 1) common += ' ';
-    if (common.size() > typed.size()) {
-        ::el_winsertstr(editor, to_wide(common.substr(typed.size())).c_str());
+    const Completion completion = completer(to_utf8(place.before));
+    if (completion.words.empty()) return CC_REFRESH_BEEP;
+    const std::string rest = common_rest(completion);
+    if (!rest.empty()) {
+        ::el_winsertstr(editor, to_wide(rest).c_str());
         return CC_REFRESH;
     }
-    std::string list = "\n";
-    for (const std::string& word : fitting) list += word + "  ";
-    note(list + "\n");
+    std::string list;
+    for (const std::string& word : completion.words) list += word + "  ";
+    note("\n" + wrapped(list, columns_of(STDERR_FILENO)) + "\n");
     return CC_REDISPLAY;
 }
 

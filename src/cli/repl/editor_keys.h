@@ -7,7 +7,8 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include "cli/repl/completion.h"
 
 struct editline;  // libedit's EditLine
 
@@ -22,7 +23,7 @@ struct EditorState {
     std::wstring prefill;
     bool interrupted = false;
     std::string interrupted_text;
-    std::vector<std::string> words;  // that Tab completes
+    Completer completer;  // what Tab does; none: a tab
 
     void begin(std::string its_prompt, std::wstring its_prefill);
 };

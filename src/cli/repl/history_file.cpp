@@ -52,13 +52,6 @@ tl::unexpected<Error> no_history(const std::string& path, int error) {
                 fmt::format("history is not kept: {}: {}", path, std::strerror(error)));
 }
 
-// The folders above a file, each for its owner alone where it is new.
-void make_folders(const std::string& path) {
-    for (size_t slash = path.find('/', 1); slash != std::string::npos;
-         slash = path.find('/', slash + 1))
-        ::mkdir(path.substr(0, slash).c_str(), 0700);
-}
-
 // Ours, and nobody else's to read.
 Result<void> check(int fd, const std::string& path) {
     if (fd < 0) return no_history(path, errno);
@@ -127,7 +120,7 @@ std::string history_path(const Environment& environment) {
 }
 
 Result<std::vector<std::string>> HistoryFile::load() const {
-    make_folders(path_);
+    make_private_folders(path_);
     KVIK_TRY(const FileDescriptor file, open_locked(path_, O_RDWR));
     bool whole = true;
     KVIK_TRY(const std::string text, read_end(file.get(), path_, whole));

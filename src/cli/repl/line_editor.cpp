@@ -183,8 +183,8 @@ void LineEditor::remember(const std::string& entry) {
     ::history(impl_->history, &event, H_ENTER, entry.c_str());
 }
 
-void LineEditor::complete_from(std::vector<std::string> words) {
-    impl_->words = std::move(words);
+void LineEditor::complete_by(Completer completer) {
+    impl_->completer = std::move(completer);
 }
 
 }  // namespace kvik::cli

@@ -15,6 +15,7 @@
 
 #include "cli/interrupts.h"
 #include "cli/line_reader.h"
+#include "cli/repl/completion.h"
 
 namespace kvik::cli {
 
@@ -31,8 +32,8 @@ class LineEditor {
 
     // interrupt: `text` is what stood on the line. end: Ctrl-D on an empty one, or no terminal.
     LineReader::Got read(const Asked& asked, std::string& text);
-    void remember(const std::string& entry);             // for the arrow keys
-    void complete_from(std::vector<std::string> words);  // Tab, on the first word of a line
+    void remember(const std::string& entry);  // for the arrow keys
+    void complete_by(Completer completer);    // Tab, in a line that begins with a slash
 
   private:
     struct Impl;
