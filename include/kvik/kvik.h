@@ -209,9 +209,10 @@ struct KvTree {
 struct UsedSettings {
     std::string isa, act, kv;
     uint32_t ubatch = 0, n_threads = 0, context = 0;
-    std::string builtin_template;  // the name of kvik's own, if it is one of these
-    std::string template_source;   // "model", "builtin", "file", or "none"
-    std::string template_name;     // "default", "tool_use", "chatml", ..., or the file
+    std::string builtin_template;    // the name of kvik's own, if it is one of these
+    std::string template_source;     // "model", "builtin", "file", or "none"
+    std::string template_name;       // "default", "tool_use", "chatml", ..., or the file
+    std::vector<std::string> notes;  // what the user should know of the model's files
 };
 
 // The words of a model; each may be missing.

@@ -16,6 +16,7 @@
 #include "kernels/select.h"
 #include "model/check.h"
 #include "model/load.h"
+#include "model/tied_head.h"
 
 namespace kvik::cli {
 namespace {
@@ -210,7 +211,8 @@ Result<int> bench(const Call& call) {
         return 0;
     }
     KVIK_TRY(CeilingMeter ceilings, CeilingMeter::open(*kernels, pool));
-    KVIK_TRY(const ModelSource source, open_source(engine.model_path));
+    KVIK_TRY(ModelSource source, open_source(engine.model_path));
+    KVIK_TRY_VOID(settle_tied_head(source, engine.model_path));
     KVIK_TRY(const ModelNeeds needs, check_model(source, engine.model_path));
     Bench bench{options, plan, {needs, source.config, settled.kv, act}, ceilings};
     KVIK_TRY_VOID(measure_rows(bench, *loaded.model, pool, settled.kv));

@@ -13,6 +13,7 @@
 #include "formats/safetensors.h"
 #include "model/check.h"
 #include "model/source.h"
+#include "model/tied_head.h"
 #include "text/builtin_templates.h"
 
 namespace kvik::cli {
@@ -190,6 +191,7 @@ Result<Json> complete(Json facts, const std::string& path, const TensorFile& fil
     facts["parameters"] = parameters;
     if (!source && source.error().kind != ErrorKind::unsupported)
         return tl::unexpected(source.error());
+    if (source) KVIK_TRY_VOID(settle_tied_head(*source, path));
     const auto needs = source ? check_model(*source, path) : tl::unexpected(source.error());
     facts["supported"] = needs.has_value();
     if (!needs) facts["unsupported"] = needs.error().message;
@@ -200,6 +202,7 @@ Result<Json> complete(Json facts, const std::string& path, const TensorFile& fil
         facts["memory"] = memory_of(source->config, needs ? needs->weight_bytes : weights_bytes);
     Result<ModelWords> words = source ? std::move(source->words) : open_words(path);
     if (!words) return tl::unexpected(std::move(words).error());
+    facts["notes"] = source ? Json(source->notes) : Json::array();
     facts["tokenizer"] = tokenizer_of(*words);
     facts["chat_template"] = template_of(std::move(*words));
     return facts;

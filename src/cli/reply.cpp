@@ -85,7 +85,11 @@ Result<std::unique_ptr<Engine>> open_engine(EngineOptions options, Interrupts& i
         bar.clear();
         std::_Exit(report({ErrorKind::cancelled, "interrupted"}, format));
     };
-    return Engine::open(std::move(options));
+    KVIK_TRY(auto engine, Engine::open(std::move(options)));
+    bar.clear();
+    for (const std::string& said : engine->used().notes)
+        note(fmt::format("kvik: note: {}\n", printable(said)));
+    return engine;
 }
 
 }  // namespace kvik::cli

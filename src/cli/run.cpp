@@ -177,6 +177,7 @@ Json describe(const Reply& reply, const std::vector<TokenId>& prompt, const Engi
           {"context", used.context},
           {"seed", options.sampling.seed}}},
         {"template", template_used(options, engine)},
+        {"notes", used.notes},
         {"timings",
          {{"load_ms", microseconds(engine.load_ms())},
           {"queue_ms", microseconds(timings.queue_ms)},

@@ -98,12 +98,14 @@ class RowScorer {
 };
 
 Result<void> show_scores(const ScoreOptions& options, const std::vector<TokenId>& ids,
-                         const RowScorer& scorer, const Tokenizer* tokenizer) {
+                         const RowScorer& scorer, const Engine& engine) {
     if (options.json)
         return put(to_line({{"ids", ids},
                             {"logprobs", scorer.logprobs()},
                             {"perplexity", scorer.perplexity()},
-                            {"logits_sha256", scorer.sha256()}}));
+                            {"logits_sha256", scorer.sha256()},
+                            {"notes", engine.used().notes}}));
+    const Tokenizer* tokenizer = engine.tokenizer();
     std::string text;
     for (size_t i = 1; i < ids.size(); ++i) {
         const std::string piece =
@@ -165,7 +167,7 @@ Result<int> score(const Call& call) {
     if (done.summary.reason == FinishReason::cancelled)
         return fail(ErrorKind::cancelled, "interrupted");
     KVIK_TRY_VOID(scorer.finish());
-    KVIK_TRY_VOID(show_scores(options, ids, scorer, engine->tokenizer()));
+    KVIK_TRY_VOID(show_scores(options, ids, scorer, *engine));
     return 0;
 }
 

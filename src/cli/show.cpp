@@ -62,6 +62,7 @@ std::string as_text(const Json& facts) {
     line("name", word(facts["name"]));
     line("parameters", word(facts["parameters"]));
     if (facts["supported"] != true) line("not supported", word(facts["unsupported"]));
+    for (const Json& said : facts["notes"]) line("note", word(said));
     text += "\nhyper-parameters\n";
     for (const auto& [key, value] : facts["hyper_parameters"].items()) line(key, word(value));
     text += "\ntensors\n";

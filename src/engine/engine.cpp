@@ -41,7 +41,8 @@ Result<std::unique_ptr<Engine::Impl>> Engine::Impl::open(EngineParts parts,
                                           ? impl->parts.template_name
                                           : std::string(),
                   .template_source = std::string(template_origin_name(impl->parts.template_origin)),
-                  .template_name = impl->parts.template_name};
+                  .template_name = impl->parts.template_name,
+                  .notes = impl->parts.notes};
     impl->model_path = options.model_path;
     impl->now = options.now;
     if (impl->parts.tokenizer) {

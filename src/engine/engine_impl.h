@@ -33,6 +33,7 @@ struct EngineParts {
     std::string template_name;
     std::optional<Error> template_error;  // why a template that is there is not used
     std::string isa;
+    std::vector<std::string> notes;  // of the model's files
     double load_ms = 0;
 };
 

@@ -55,6 +55,7 @@ Result<std::unique_ptr<Engine>> Engine::open(EngineOptions options) {
                                              .pool = parts.pool.get(),
                                              .progress = options.progress}));
     parts.model = std::move(loaded.model);
+    parts.notes = std::move(loaded.notes);
     if (loaded.words.tokenizer) {
         KVIK_TRY(parts.tokenizer, make_tokenizer(std::move(*loaded.words.tokenizer)));
     }

@@ -23,6 +23,12 @@ double widest_window(const ModelConfig& c) {
     return widest;
 }
 
+// That of layers with a window where it is out of range.
+double rope_base(const ModelConfig& c) {
+    const double local = c.local_rope.base;
+    return c.local_rope.n_dims > 0 && !(local >= 1 && local <= 1e12) ? local : c.rope.base;
+}
+
 constexpr std::array<Limit, kNConfigFields> kLimits = {{
     {ConfigField::n_layers, 1, 1024, [](const ModelConfig& c) -> double { return c.n_layers; }},
     {ConfigField::hidden_size, 1, 1 << 17,
@@ -36,7 +42,7 @@ constexpr std::array<Limit, kNConfigFields> kLimits = {{
     {ConfigField::context_length, 1, 1 << 25,
      [](const ModelConfig& c) -> double { return c.context_length; }},
     {ConfigField::norm_eps, 1e-13, 0.1, [](const ModelConfig& c) -> double { return c.norm_eps; }},
-    {ConfigField::rope_base, 1, 1e12, [](const ModelConfig& c) { return c.rope.base; }},
+    {ConfigField::rope_base, 1, 1e12, rope_base},
     {ConfigField::rope_linear_factor, 1, 1 << 16,
      [](const ModelConfig& c) { return c.rope.linear_factor; }},
     {ConfigField::rope_n_dims, 2, 1024,

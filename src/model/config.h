@@ -46,6 +46,9 @@ enum class Positions : uint8_t {
     learned,  // a row of a table is added to the embedding
 };
 
+// A tensor that a file may have or not.
+enum class Need : uint8_t { required, optional, absent };
+
 struct ModelConfig {
     std::string architecture;
     std::string name;  // the model's own; may be empty
@@ -65,8 +68,10 @@ struct ModelConfig {
     RopeConfig local_rope;          // of layers with a window, if it differs; else n_dims is 0
     std::vector<uint32_t> windows;  // [n_layers] positions a layer sees, or empty; see window()
     float embedding_scale = 1;
-    float attention_scale = 0;  // of a score, before the softmax
-    bool tied_head = false;     // the embedding is the head too
+    float attention_scale = 0;                                     // of a score, before the softmax
+    bool tied_head = false;                                        // the embedding is the head too
+    Need qkv_bias = Need::optional, output_bias = Need::optional;  // of attention
+    Need qk_norm = Need::optional;
 
     // Dimensions of a head in KV and in the kernels of attention: whole vectors of 16, zeros behind
     // head_dim, which change no score and no output.

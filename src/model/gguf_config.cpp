@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 
 #include "formats/byte_cursor.h"
 #include "model/arch/registry.h"
@@ -32,6 +33,13 @@ class ArchitectureKeys {
         KVIK_TRY(const std::optional<uint64_t> n, metadata_.find_integer(key(suffix), kAnyU32));
         return static_cast<uint32_t>(n.value_or(absent));
     }
+    // A number, or a boolean as 0 or 1.
+    Result<double> number_or_flag(std::string_view suffix, double absent = 0) const {
+        const GgufValue* value = metadata_.find(key(suffix));
+        if (value == nullptr || value->type != GgufType::boolean) return real_or(suffix, absent);
+        KVIK_TRY(const std::optional<bool> flag, metadata_.find_bool(key(suffix)));
+        return *flag ? 1.0 : 0.0;
+    }
     Result<double> real_or(std::string_view suffix, double absent) const {
         KVIK_TRY(const std::optional<double> x, metadata_.find_real(key(suffix)));
         return x.value_or(absent);
@@ -47,15 +55,91 @@ class ArchitectureKeys {
     std::string_view architecture_;
 };
 
+// Keys that change what a model computes and are not computed here, each with the values at which
+// they change nothing. Which they are: the keys of llama.cpp (src/llama-arch.cpp of 2026-11).
+struct NeutralKey {
+    std::string_view suffix;
+    double neutral, also_neutral;
+};
+constexpr NeutralKey kNeutralKeys[] = {
+    {"activation.situ_beta", 0, 0},
+    {"attention.clamp_kqv", 0, 0},
+    {"attention.indexer.top_k", 0, 0},
+    {"attention.kv_lora_rank", 0, 0},
+    {"attention.max_alibi_bias", 0, 0},
+    {"attention.output_scale", 0, 1},
+    {"attention.q_lora_rank", 0, 0},
+    {"attention.shared_kv_layers", 0, 0},
+    {"attention.temperature_length", 0, 0},
+    {"attention.temperature_scale", 0, 0},
+    {"attention.value_scale", 0, 1},
+    {"attn_logit_softcapping", 0, 0},
+    {"embedding_scale", 0, 1},
+    {"expert_count", 0, 0},
+    {"expert_shared_count", 0, 0},
+    {"expert_used_count", 0, 0},
+    {"final_logit_softcapping", 0, 0},
+    {"full_attention_interval", 0, 1},
+    {"logit_scale", 0, 1},
+    {"n_deepstack_layers", 0, 0},
+    {"nextn_predict_layers", 0, 0},
+    {"num_loops", 0, 1},
+    {"rescale_every_n_layers", 0, 0},
+    {"residual_scale", 0, 1},
+    {"swin_norm", 0, 0},
+    {"use_parallel_residual", 0, 0},
+};
+constexpr NeutralKey kNeutralRopeKeys[] = {
+    {"rope.scaling.alpha", 0, 1},
+    {"rope.scaling.attn_factor", 1, 1},
+    {"rope.scaling.yarn_attn_factor", 1, -1},
+    {"rope.scaling.yarn_ext_factor", 0, -1},
+    {"rope.scaling.yarn_log_multiplier", 0, 0},
+};
+
 // What would change the numbers and is not computed must not pass in silence.
-Result<void> refuse_unsupported(const ArchitectureKeys& keys) {
-    KVIK_TRY(const uint32_t n_experts, keys.integer_or("expert_count", 0));
-    if (n_experts > 0)
-        return keys.unsupported("expert_count",
-                                fmt::format("is {}, mixtures of experts are not supported: take a "
-                                            "dense model",
-                                            n_experts));
+Result<void> refuse_unless_neutral(const ArchitectureKeys& keys, std::span<const NeutralKey> all) {
+    for (const NeutralKey& key : all) {
+        if (!keys.has(key.suffix)) continue;
+        KVIK_TRY(const double value, keys.number_or_flag(key.suffix));
+        if (value == key.neutral || value == key.also_neutral) continue;
+        return keys.unsupported(key.suffix,
+                                fmt::format("is {}, which kvik does not compute: take a model "
+                                            "without it, or with {}",
+                                            value, key.neutral));
+    }
     return {};
+}
+
+Result<void> refuse_unsupported(const ArchitectureKeys& keys, Positions positions) {
+    KVIK_TRY_VOID(refuse_unless_neutral(keys, kNeutralKeys));
+    KVIK_TRY(const double is_causal, keys.number_or_flag("attention.causal", 1));
+    if (is_causal != 1)
+        return keys.unsupported("attention.causal",
+                                "is false, kvik computes causal attention: take another model");
+    if (positions != Positions::rope) return {};
+    if (keys.has("rope.dimension_sections"))
+        return keys.unsupported("rope.dimension_sections",
+                                "is set, which kvik does not compute: take another model");
+    return refuse_unless_neutral(keys, kNeutralRopeKeys);
+}
+
+// Keys that must say what another says, where they are there.
+Result<void> must_equal(const ArchitectureKeys& keys, std::string_view suffix, double value) {
+    KVIK_TRY(const double said, keys.real_or(suffix, value));
+    if (said == value) return {};
+    return keys.unsupported(
+        suffix, fmt::format("is {}, kvik computes with {}: take another model", said, value));
+}
+
+// llama.cpp passes attention.scale over for these architectures, a file that has it means it: it can
+// only be what both compute.
+Result<void> check_attention_scale(const ArchitectureKeys& keys, double computed) {
+    KVIK_TRY(const double said, keys.real_or("attention.scale", 0));
+    if (said == 0 || std::abs(said - computed) <= 1e-6 * computed) return {};
+    return keys.unsupported("attention.scale", fmt::format("is {}, kvik computes with {}: take "
+                                                           "another model",
+                                                           said, computed));
 }
 
 // Before scaling types had names there was scale_linear alone.
@@ -112,6 +196,8 @@ Result<uint32_t> read_head_dim(const ArchitectureKeys& keys, const ModelConfig& 
                                 fmt::format("is {} and the key length {}, kvik has one length for "
                                             "both: take another model",
                                             value_length, key_length));
+    KVIK_TRY_VOID(must_equal(keys, "attention.key_length_swa", key_length));
+    KVIK_TRY_VOID(must_equal(keys, "attention.value_length_swa", value_length));
     if (!keys.has("attention.key_length") && config.n_heads != 0 &&
         config.hidden_size % config.n_heads != 0)
         return tl::unexpected<Error>(keys.metadata().error_about(
@@ -219,8 +305,13 @@ Result<void> read_attention(const GgufFile& file, const ArchitectureKeys& keys,
         KVIK_TRY(config.rope, read_rope(keys, config.head_dim));
         config.rope.layout = traits.gguf_rope;
         KVIK_TRY(config.rope.divisors, read_divisors(file, config.rope.n_dims));
+        KVIK_TRY_VOID(must_equal(keys, "rope.dimension_count_swa", config.rope.n_dims));
     }
-    KVIK_TRY(const uint32_t window, keys.integer_or("attention.sliding_window", 0));
+    // llama.cpp reads a window for gemma3 alone of these architectures.
+    uint32_t window = 0;
+    if (traits.global_every > 0) {
+        KVIK_TRY(window, keys.integer_or("attention.sliding_window", 0));
+    }
     apply_traits(traits, window, config);
     KVIK_TRY_VOID(read_pattern(keys, window, config));
     if (traits.local_rope_base > 0) {
@@ -230,7 +321,7 @@ Result<void> read_attention(const GgufFile& file, const ArchitectureKeys& keys,
     if (traits.name == "gemma3" && config.n_layers == kLayersOfLargestGemma3 && config.n_heads > 0)
         config.attention_scale = 1.0f / std::sqrt(static_cast<float>(config.hidden_size) /
                                                   static_cast<float>(config.n_heads));
-    return {};
+    return check_attention_scale(keys, config.attention_scale);
 }
 
 }  // namespace
@@ -243,7 +334,7 @@ Result<ModelConfig> config_from_gguf(const GgufFile& file) {
         const ArchitectureTraits traits,
         traits_named(ModelFormat::gguf, said, fmt::format("{}: key '{}'", metadata.file(), key)));
     const ArchitectureKeys keys(metadata, traits.gguf);
-    KVIK_TRY_VOID(refuse_unsupported(keys));
+    KVIK_TRY_VOID(refuse_unsupported(keys, traits.positions));
 
     ModelConfig config;
     config.name = metadata.find_label("general.name").value_or("");

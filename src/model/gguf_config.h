@@ -2,7 +2,9 @@
 //
 // Keys    general.architecture names the architecture A, then A.block_count, A.embedding_length,
 //         A.attention.head_count and so on; missing optional keys get the format's defaults.
-// Errors  an architecture that the registry lacks, experts, a RoPE scaling other than none, linear
+//         A key that llama.cpp does not read for the architecture (a window of qwen3) means nothing.
+// Errors  an architecture that the registry lacks, a key that changes what is computed (experts,
+//         softcaps, scales: unless its value changes nothing), a RoPE scaling other than none, linear
 //         and a table of divisors, heads with keys and values of two sizes:
 //         ErrorKind::unsupported, naming it. A number out of range: ErrorKind::file, naming its
 //         key.

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <initializer_list>
+#include <iterator>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -166,27 +168,120 @@ TEST(GgufConfig, what_is_not_computed_is_not_passed_over_in_silence) {
             "'llama.attention.value_length'");
 }
 
-TEST(GgufConfig, a_window_is_every_layers_unless_the_architecture_has_a_pattern) {
+// A gemma3 with windows of 16.
+GgufWriter sample_gemma3() {
+    GgufWriter w;
+    w.set("general.architecture", "gemma3");
+    for (const auto& [key, value] :
+         std::initializer_list<std::pair<const char*, uint32_t>>{{"block_count", 2},
+                                                                 {"context_length", 64},
+                                                                 {"embedding_length", 16},
+                                                                 {"feed_forward_length", 16},
+                                                                 {"attention.head_count", 4},
+                                                                 {"attention.key_length", 16},
+                                                                 {"attention.value_length", 16},
+                                                                 {"attention.sliding_window", 16}})
+        w.set("gemma3." + std::string(key), value);
+    w.set("gemma3.attention.layer_norm_rms_epsilon", 1e-6f);
+    w.random_tensor("token_embd.weight", DType::f32, {3, 16}, 1);
+    return w;
+}
+
+TEST(GgufConfig, a_window_counts_where_llama_cpp_reads_it) {
     GgufWriter w = sample_llama();
     w.set("llama.attention.sliding_window", uint32_t{16});
-    EXPECT_EQ(config_of(w.bytes())->windows, std::vector<uint32_t>(2, 16));
+    w.set("llama.attention.sliding_window_pattern", uint32_t{2});
+    EXPECT_TRUE(config_of(w.bytes())->windows.empty());
+    EXPECT_EQ(config_of(sample_gemma3().bytes())->windows, std::vector<uint32_t>(2, 16));
 }
 
 TEST(GgufConfig, a_pattern_in_the_file_says_which_layers_have_the_window) {
-    const auto windows = [](GgufWriter w) {
-        w.set("llama.attention.sliding_window", uint32_t{16});
-        return config_of(w.bytes());
-    };
-    const std::string key = "llama.attention.sliding_window_pattern";
-    GgufWriter w = sample_llama();
-    EXPECT_EQ(windows(w.set(key, uint32_t{2}))->windows, (std::vector<uint32_t>{16, 0}));
+    const std::string key = "gemma3.attention.sliding_window_pattern";
+    GgufWriter w = sample_gemma3();
+    EXPECT_EQ(config_of(w.set(key, uint32_t{2}).bytes())->windows, (std::vector<uint32_t>{16, 0}));
     constexpr bool kList[] = {false, true, true};
-    w = sample_llama();
+    w = sample_gemma3();
     w.set_array(key, std::span(kList).first(2));
-    EXPECT_EQ(windows(w)->windows, (std::vector<uint32_t>{0, 16}));
-    w = sample_llama();
-    expect_refused(windows(w.set_array(key, std::span<const bool>(kList))), ErrorKind::file,
-                   {key, "of 3 elements", "2 times"});
+    EXPECT_EQ(config_of(w.bytes())->windows, (std::vector<uint32_t>{0, 16}));
+    w = sample_gemma3();
+    expect_refused(config_of(w.set_array(key, std::span<const bool>(kList)).bytes()),
+                   ErrorKind::file, {key, "of 3 elements", "2 times"});
+}
+
+// Every key of llama.cpp that changes what a model computes: a value that would change it is refused
+// by the key's name, one that changes nothing leaves the configuration as it is.
+TEST(GgufConfig, every_key_that_changes_the_computation_is_obeyed_or_refused) {
+    struct Key {
+        const char* suffix;
+        float changing, neutral;
+    };
+    constexpr Key kKeys[] = {
+        {"activation.situ_beta", 1, 0},
+        {"attention.clamp_kqv", 8, 0},
+        {"attention.indexer.top_k", 4, 0},
+        {"attention.kv_lora_rank", 4, 0},
+        {"attention.max_alibi_bias", 8, 0},
+        {"attention.output_scale", 2, 1},
+        {"attention.q_lora_rank", 4, 0},
+        {"attention.scale", 2, 0.5f},
+        {"attention.shared_kv_layers", 1, 0},
+        {"attention.temperature_length", 8192, 0},
+        {"attention.temperature_scale", 0.5f, 0},
+        {"attention.value_scale", 2, 1},
+        {"attn_logit_softcapping", 50, 0},
+        {"embedding_scale", 12, 1},
+        {"expert_count", 8, 0},
+        {"expert_shared_count", 1, 0},
+        {"expert_used_count", 2, 0},
+        {"final_logit_softcapping", 30, 0},
+        {"full_attention_interval", 4, 1},
+        {"logit_scale", 0.5f, 1},
+        {"n_deepstack_layers", 3, 0},
+        {"nextn_predict_layers", 1, 0},
+        {"num_loops", 2, 1},
+        {"rescale_every_n_layers", 6, 0},
+        {"residual_scale", 0.2f, 1},
+        {"rope.scaling.alpha", 1000, 0},
+        {"rope.scaling.attn_factor", 1.2f, 1},
+        {"rope.scaling.yarn_attn_factor", 1.2f, 1},
+        {"rope.scaling.yarn_ext_factor", 1, 0},
+        {"rope.scaling.yarn_log_multiplier", 0.1f, 0},
+        {"attention.key_length_swa", 8, 4},
+        {"attention.value_length_swa", 8, 4},
+        {"rope.dimension_count_swa", 2, 4},
+    };
+    const auto with = [](const std::string& key, auto value) {
+        GgufWriter w = sample_llama();
+        return config_of(w.set(key, value).bytes());
+    };
+    size_t n = 0;
+    for (const Key& key : kKeys) {
+        const std::string name = std::string("llama.") + key.suffix;
+        expect_refused(with(name, key.changing), ErrorKind::unsupported, {"key '" + name + "'"});
+        EXPECT_TRUE(with(name, key.neutral)) << name;
+        n += 2;
+    }
+    for (const char* flag : {"swin_norm", "use_parallel_residual"}) {
+        const std::string name = std::string("llama.") + flag;
+        expect_refused(with(name, true), ErrorKind::unsupported, {"key '" + name + "'"});
+        EXPECT_TRUE(with(name, false)) << name;
+        n += 2;
+    }
+    expect_refused(with("llama.attention.causal", false), ErrorKind::unsupported,
+                   {"'llama.attention.causal'"});
+    EXPECT_TRUE(with("llama.attention.causal", true));
+    for (const char* type : {"yarn", "longrope", "dynamic"})
+        expect_refused(with("llama.rope.scaling.type", type), ErrorKind::unsupported,
+                       {"'llama.rope.scaling.type'"});
+    // What llama.cpp does not read for the architecture.
+    for (const char* foreign : {"rope.freq_base_swa", "attention.sliding_window"}) {
+        const auto config = with(std::string("llama.") + foreign, uint32_t{3});
+        ASSERT_TRUE(config) << foreign;
+        EXPECT_TRUE(config->windows.empty());
+        EXPECT_EQ(config->local_rope.n_dims, 0u);
+    }
+    EXPECT_EQ(n, 2 * (std::size(kKeys) + 2));
+    std::printf("%zu values of keys, 0 passed over\n", n + 7);
 }
 
 TEST(GgufConfig, a_table_of_divisors_is_read_and_must_fit_the_heads) {

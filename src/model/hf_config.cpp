@@ -2,20 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <utility>
 
+#include "base/check.h"
 #include "base/mapped_file.h"
 #include "formats/json.h"
 #include "model/arch/registry.h"
+#include "model/hf_classes.h"
 #include "model/hf_rope.h"
 #include "model/json_fields.h"
 
 namespace kvik {
 namespace {
 
-// What a family calls the sizes.
+// What a class calls the sizes.
 struct SizeNames {
     const char *n_layers, *hidden, *n_heads, *ff, *context, *eps, *activation;
 };
@@ -30,9 +32,9 @@ constexpr SizeNames kGpt2 = {"n_layer",
                              "layer_norm_epsilon",
                              "activation_function"};
 
-SizeNames names_of_sizes(const ArchitectureTraits& traits, const JsonFields& fields) {
-    SizeNames names = traits.positions == Positions::learned ? kGpt2 : kUsual;
-    if (fields.has("hidden_activation")) names.activation = "hidden_activation";
+SizeNames names_of_sizes(const HfClass& row) {
+    SizeNames names = row.has("n_embd") ? kGpt2 : kUsual;
+    if (row.has("hidden_activation")) names.activation = "hidden_activation";
     return names;
 }
 
@@ -87,9 +89,16 @@ Result<void> check_activation(const JsonFields& fields, std::string_view name, M
         ErrorKind::unsupported);
 }
 
+// What changes the numbers of any class, by code that all classes share.
+Result<void> refuse_everywhere(const JsonFields& file) {
+    for (const char* name : {"quantization_config", "per_layer_config"})
+        KVIK_TRY_VOID(must_be_absent(file, name));
+    return must_be(file, "is_causal", true);
+}
+
+// What changes the numbers of the classes that have it.
 Result<void> refuse_unsupported(const JsonFields& fields) {
-    for (const char* name : {"quantization_config", "attn_logit_softcapping",
-                             "final_logit_softcapping", "num_local_experts", "num_experts"})
+    for (const char* name : {"attn_logit_softcapping", "final_logit_softcapping"})
         KVIK_TRY_VOID(must_be_absent(fields, name));
     KVIK_TRY_VOID(must_be(fields, "use_bidirectional_attention", false));
     KVIK_TRY_VOID(must_be(fields, "scale_attn_weights", true));
@@ -97,45 +106,57 @@ Result<void> refuse_unsupported(const JsonFields& fields) {
     return must_be(fields, "add_cross_attention", false);
 }
 
-// The list of kinds wins over a period and over the number of layers without a window.
-Result<void> read_windows(const JsonFields& fields, uint32_t period, ModelConfig& config) {
-    KVIK_TRY(uint32_t window, fields.integer_or("sliding_window", 0));
-    KVIK_TRY(const bool is_used, fields.flag_or("use_sliding_window", true));
-    if (!is_used) window = 0;
+// Which layers have the window: those that layer_types names, else those after the first so many,
+// else all but every so manyth, else all.
+Result<std::vector<bool>> read_kinds(const HfClass& row, const JsonFields& fields,
+                                     uint32_t n_layers, bool is_window_used) {
+    std::vector<bool> is_local(n_layers, is_window_used);
+    if (!row.has("layer_types")) return is_local;
     KVIK_TRY(const std::optional<const nlohmann::json*> kinds, fields.array("layer_types"));
-    if (kinds && (*kinds)->size() != config.n_layers)
+    if (kinds && (*kinds)->size() != n_layers)
         return fields.error("layer_types", fmt::format("has {} entries for {} layers: fetch the "
                                                        "model again",
-                                                       (*kinds)->size(), config.n_layers));
-    config.windows.clear();
-    if (window == 0 && !kinds) return {};
+                                                       (*kinds)->size(), n_layers));
     KVIK_TRY(const uint32_t first, fields.integer_or("max_window_layers", 0));
-    KVIK_TRY(period, fields.integer_or("sliding_window_pattern", period));
-    const bool is_counted = fields.has("use_sliding_window");
-    std::vector<uint32_t> windows(config.n_layers, 0);
-    bool any = false;
-    for (uint32_t i = 0; i < config.n_layers; ++i) {
-        bool is_local = period == 0 || (i + 1) % period != 0;
-        if (is_counted) is_local = i >= first;
-        if (kinds) {
-            const nlohmann::json& kind = (**kinds)[i];
-            if (kind != "sliding_attention" && kind != "full_attention")
-                return fields.error("layer_types",
-                                    fmt::format("has {} for layer {}, kvik knows full_attention "
-                                                "and sliding_attention: take another model",
-                                                kind.dump().substr(0, 40), i),
-                                    ErrorKind::unsupported);
-            is_local = kind == "sliding_attention";
+    KVIK_TRY(const uint32_t period, fields.integer_or("sliding_window_pattern", 0));
+    if (row.has("sliding_window_pattern") && period == 0)
+        return fields.error("sliding_window_pattern", "is 0, a period is at least 1: correct it");
+    for (uint32_t i = 0; i < n_layers; ++i) {
+        if (!kinds) {
+            // With a period layers are local even where the window is null, which is an error then.
+            is_local[i] = period > 0 ? (i + 1) % period != 0 : is_window_used && i >= first;
+            continue;
         }
-        if (!is_local) continue;
-        if (window == 0)
-            return fields.error("sliding_window",
-                                "is missing, layer_types has sliding_attention: fetch the model "
-                                "again");
-        windows[i] = window;
-        any = true;
+        const nlohmann::json& kind = (**kinds)[i];
+        if (kind != "sliding_attention" && kind != "full_attention")
+            return fields.error("layer_types",
+                                fmt::format("has {} for layer {}, kvik knows full_attention "
+                                            "and sliding_attention: take another model",
+                                            kind.dump().substr(0, 40), i),
+                                ErrorKind::unsupported);
+        is_local[i] = kind == "sliding_attention";
     }
-    if (any) config.windows = std::move(windows);
+    return is_local;
+}
+
+Result<void> read_windows(const HfClass& row, const JsonFields& fields, ModelConfig& config) {
+    KVIK_TRY(const std::optional<uint32_t> said, fields.integer("sliding_window"));
+    KVIK_TRY(const bool is_used, fields.flag_or("use_sliding_window", true));
+    const std::optional<uint32_t> window = is_used ? said : std::nullopt;
+    if (window == 0u)
+        return fields.error("sliding_window", "is 0, a window is at least 1: correct it");
+    KVIK_TRY(const std::vector<bool> is_local,
+             read_kinds(row, fields, config.n_layers, window.has_value()));
+    config.windows.clear();
+    if (std::ranges::find(is_local, true) == is_local.end()) return {};
+    if (!window)
+        return fields.error(is_used ? "sliding_window" : "use_sliding_window",
+                            fmt::format("is {}, layers with sliding_attention need a window: "
+                                        "correct config.json",
+                                        is_used ? "null" : "false"));
+    config.windows.assign(config.n_layers, 0);
+    for (uint32_t i = 0; i < config.n_layers; ++i)
+        if (is_local[i]) config.windows[i] = *window;
     return {};
 }
 
@@ -144,6 +165,7 @@ Result<void> read_sizes(const JsonFields& fields, const SizeNames& names, ModelC
     KVIK_TRY(config.hidden_size, fields.require_integer(names.hidden));
     KVIK_TRY(config.n_heads, fields.require_integer(names.n_heads));
     KVIK_TRY(config.n_kv_heads, fields.integer_or("num_key_value_heads", config.n_heads));
+    // Where head_dim has no default it is the even share.
     const uint32_t even_share = config.n_heads == 0 ? 0 : config.hidden_size / config.n_heads;
     if (!fields.has("head_dim") && config.n_heads != 0 && config.hidden_size % config.n_heads != 0)
         return fields.error(names.n_heads,
@@ -151,11 +173,8 @@ Result<void> read_sizes(const JsonFields& fields, const SizeNames& names, ModelC
                                         "fetch the model again",
                                         config.n_heads, names.hidden, config.hidden_size));
     KVIK_TRY(config.head_dim, fields.integer_or("head_dim", even_share));
-    if (config.positions == Positions::learned) {
-        KVIK_TRY(config.ff_size, fields.integer_or(names.ff, 4 * config.hidden_size));
-    } else {
-        KVIK_TRY(config.ff_size, fields.require_integer(names.ff));
-    }
+    // Only n_inner may be null.
+    KVIK_TRY(config.ff_size, fields.integer_or(names.ff, 4 * config.hidden_size));
     KVIK_TRY(config.vocab_size, fields.require_integer("vocab_size"));
     KVIK_TRY(config.context_length, fields.require_integer(names.context));
     KVIK_TRY(const double eps, fields.real_or(names.eps, config.norm == Norm::rms ? 1e-6 : 1e-5));
@@ -163,21 +182,28 @@ Result<void> read_sizes(const JsonFields& fields, const SizeNames& names, ModelC
     return {};
 }
 
-}  // namespace
+// Tensors that are there or not by what the class and its fields say.
+Result<void> read_tensors(const HfClass& row, const JsonFields& fields, ModelConfig& config) {
+    KVIK_TRY(const bool has_biases, fields.flag_or("attention_bias", false));
+    const auto need = [&](HfBias bias) {
+        const bool is_there =
+            bias == HfBias::always || (bias == HfBias::by_attention_bias && has_biases);
+        return is_there ? Need::optional : Need::absent;  // a bias left out is 0
+    };
+    config.qkv_bias = need(row.qkv_bias);
+    config.output_bias = need(row.output_bias);
+    config.qk_norm = row.has_qk_norm ? Need::required : Need::absent;
+    KVIK_TRY(config.tied_head, fields.flag_or("tie_word_embeddings", false));
+    return {};
+}
 
-Result<ModelConfig> config_from_hf_text(std::string_view text, const std::string& file) {
-    KVIK_TRY(const nlohmann::json root, parse_json(text, file));
-    if (!root.is_object())
-        return fail(ErrorKind::file,
-                    fmt::format("{}: is no JSON object: fetch the model again", file));
-    const JsonFields fields(root, file);
-    KVIK_TRY(const std::optional<std::string> type, fields.text("model_type"));
-    if (!type) return fields.error("model_type", "is missing: fetch the model again");
-    KVIK_TRY(const ArchitectureTraits traits,
-             traits_named(ModelFormat::hugging_face, *type,
-                          fmt::format("{}: {}", file, fields.name_of("model_type"))));
+// The fields that the class has, as ModelConfig.
+Result<ModelConfig> config_of(const HfClass& row, const ArchitectureTraits& traits,
+                              const nlohmann::json& root, const nlohmann::json& resolved,
+                              const std::string& file) {
+    const JsonFields fields(resolved, file);
     KVIK_TRY_VOID(refuse_unsupported(fields));
-    const SizeNames sizes = names_of_sizes(traits, fields);
+    const SizeNames sizes = names_of_sizes(row);
     const ConfigNames names = names_of(fields, sizes);
     KVIK_TRY_VOID(check_activation(fields, sizes.activation, traits.mlp));
 
@@ -191,15 +217,41 @@ Result<ModelConfig> config_from_hf_text(std::string_view text, const std::string
     apply_traits(traits, 0, config);
     KVIK_TRY(const double scalar, fields.real_or("query_pre_attn_scalar", config.head_dim));
     config.attention_scale = 1.0f / std::sqrt(static_cast<float>(scalar));
-    KVIK_TRY_VOID(read_windows(fields, traits.global_every, config));
+    KVIK_TRY_VOID(read_windows(row, fields, config));
     if (traits.positions == Positions::rope) {
-        KVIK_TRY(const HfRope rope, rope_from_hf(fields, config.head_dim, traits.local_rope_base));
+        const bool has_kinds = row.has("layer_types");
+        const auto is_window = [](uint32_t window) { return window > 0; };
+        const bool has_sliding = std::ranges::any_of(config.windows, is_window);
+        const bool has_full = !std::ranges::all_of(config.windows, is_window) || !has_sliding;
+        KVIK_TRY(const HfRope rope,
+                 rope_from_hf({row, root, file, config.head_dim, config.context_length,
+                               has_kinds && has_full, has_kinds && has_sliding}));
         config.rope = rope.all;
         config.local_rope = rope.local;
     }
-    KVIK_TRY(config.tied_head, fields.flag_or("tie_word_embeddings", traits.tying == Tying::tied));
+    KVIK_TRY_VOID(read_tensors(row, fields, config));
     KVIK_TRY_VOID(validate(config, names));
     return config;
+}
+
+}  // namespace
+
+Result<ModelConfig> config_from_hf_text(std::string_view text, const std::string& file) {
+    KVIK_TRY(const nlohmann::json root, parse_json(text, file));
+    if (!root.is_object())
+        return fail(ErrorKind::file,
+                    fmt::format("{}: is no JSON object: fetch the model again", file));
+    const JsonFields all(root, file);
+    KVIK_TRY(const std::optional<std::string> type, all.text("model_type"));
+    if (!type) return all.error("model_type", "is missing: fetch the model again");
+    KVIK_TRY(const ArchitectureTraits traits,
+             traits_named(ModelFormat::hugging_face, *type,
+                          fmt::format("{}: {}", file, all.name_of("model_type"))));
+    const HfClass* row = find_hf_class(*type, root);
+    KVIK_CHECK(row, "an architecture of Hugging Face has a row in hf_class_table.inl");
+    KVIK_TRY_VOID(refuse_everywhere(all));
+    KVIK_TRY(const nlohmann::json resolved, resolve_fields(*row, root, file));
+    return config_of(*row, traits, root, resolved, file);
 }
 
 Result<ModelConfig> config_from_hf(const std::string& directory) {

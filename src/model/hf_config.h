@@ -1,8 +1,8 @@
 // config.json of a Hugging Face directory -> ModelConfig.
 //
-// Keys    model_type names the architecture; both spellings of RoPE are read (rope_theta with
-//         rope_scaling, and rope_parameters), and both of window patterns (layer_types, and a
-//         period). Missing optional keys get the family's defaults.
+// Keys    model_type names the class, hf_classes.h says which fields count and what one that is left
+//         out stands for; both spellings of RoPE are read (rope_theta with rope_scaling, and
+//         rope_parameters), and both of window patterns (layer_types, and a period).
 // Errors  an architecture, RoPE type, activation or extra (softcaps, quantised weights) that is not
 //         computed: ErrorKind::unsupported, naming it. A number of the wrong type or out of range:
 //         ErrorKind::file, naming its key.

@@ -13,17 +13,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json llama() {
-    return Json::parse(tiny_model("llama").config);
-}
-
 Result<ModelConfig> read(const Json& config) {
     return config_from_hf_text(config.dump(), "config.json");
 }
 
-// The sample with some fields changed; null takes one away.
-Result<ModelConfig> with(const Json& changes) {
-    Json config = llama();
+// A sample with some fields changed; null takes one away.
+Result<ModelConfig> with(const Json& changes, const char* type = "llama") {
+    Json config = Json::parse(tiny_model(type).config);
     config.merge_patch(changes);
     return read(config);
 }
@@ -68,30 +64,46 @@ TEST(HfConfig, both_spellings_of_rope_mean_the_same) {
     EXPECT_EQ(linear->rope.linear_factor, 4.0);
 }
 
-TEST(HfConfig, a_part_of_a_head_may_turn) {
-    EXPECT_EQ(with({{"partial_rotary_factor", 0.5}})->rope.n_dims, 8u);
-    expect_refused(with({{"partial_rotary_factor", 0.2}}), ErrorKind::file,
-                   {"'partial_rotary_factor'", "3 of 16"});
-    expect_refused(with({{"partial_rotary_factor", -1}}), ErrorKind::file,
-                   {"'partial_rotary_factor' is -1"});
+TEST(HfConfig, a_part_of_a_head_turns_nowhere) {
+    EXPECT_EQ(with({{"partial_rotary_factor", 0.5}})->rope.n_dims, 16u);
+    expect_refused(with({{"partial_rotary_factor", 0.5},
+                         {"rope_scaling", {{"rope_type", "linear"}, {"factor", 2.0}}}}),
+                   ErrorKind::unsupported, {"'rope_scaling.partial_rotary_factor' is 0.5"});
 }
 
 TEST(HfConfig, windows_come_by_list_by_period_and_by_number_of_layers_before_them) {
     using Windows = std::vector<uint32_t>;
-    EXPECT_EQ(with({{"sliding_window", 9}})->windows, Windows(3, 9));
-    EXPECT_EQ(with({{"sliding_window", 9}, {"use_sliding_window", false}})->windows, Windows());
-    EXPECT_EQ(with({{"sliding_window", 9}, {"use_sliding_window", true}, {"max_window_layers", 2}})
+    EXPECT_EQ(with({{"sliding_window", 9}})->windows, Windows());  // no field of a llama
+    EXPECT_EQ(with({{"sliding_window", 9}}, "mistral")->windows, Windows(3, 9));
+    EXPECT_EQ(with({{"sliding_window", 9}, {"use_sliding_window", false}}, "mistral")->windows,
+              Windows(3, 9));
+    EXPECT_EQ(with({{"sliding_window", nullptr}}, "mistral")->windows, Windows(3, 4096));
+    Json config = Json::parse(tiny_model("mistral").config);
+    config["sliding_window"] = nullptr;
+    EXPECT_EQ(read(config)->windows, Windows());
+    const Json used = {{"sliding_window", 9}, {"use_sliding_window", true}};
+    EXPECT_EQ(with(used, "qwen3")->windows, Windows());  // after 28 layers
+    Json some = used;
+    some["max_window_layers"] = 2;
+    EXPECT_EQ(with(some, "qwen3")->windows, (Windows{0, 0, 9}));
+    EXPECT_EQ(with({{"sliding_window", 9}, {"layer_types", nullptr}, {"sliding_window_pattern", 2}},
+                   "gemma3_text")
                   ->windows,
-              (Windows{0, 0, 9}));
-    EXPECT_EQ(with({{"sliding_window", 9}, {"sliding_window_pattern", 2}})->windows,
-              (Windows{9, 0, 9}));
+              (Windows{9, 0, 9, 0}));
     const Json kinds = {"full_attention", "sliding_attention", "full_attention"};
-    EXPECT_EQ(with({{"sliding_window", 9}, {"layer_types", kinds}})->windows, (Windows{0, 9, 0}));
-    expect_refused(with({{"layer_types", kinds}}), ErrorKind::file, {"'sliding_window'"});
-    expect_refused(with({{"layer_types", {"full_attention"}}}), ErrorKind::file,
-                   {"'layer_types' has 1 entries for 3 layers"});
-    expect_refused(with({{"layer_types", {"full_attention", "linear_attention", "x"}}}),
-                   ErrorKind::unsupported, {"'layer_types'", "linear_attention", "layer 1"});
+    for (const char* type : {"mistral", "qwen3"}) {
+        Json list = used;
+        list["layer_types"] = kinds;
+        EXPECT_EQ(with(list, type)->windows, (Windows{0, 9, 0}));
+        list["layer_types"] = {"full_attention"};
+        expect_refused(with(list, type), ErrorKind::file,
+                       {"'layer_types' has 1 entries for 3 layers"});
+        list["layer_types"] = {"full_attention", "linear_attention", "x"};
+        expect_refused(with(list, type), ErrorKind::unsupported,
+                       {"'layer_types'", "linear_attention", "layer 1"});
+    }
+    expect_refused(with({{"layer_types", kinds}}, "qwen3"), ErrorKind::file,
+                   {"'use_sliding_window'"});
 }
 
 TEST(HfConfig, gemma3_has_a_base_for_layers_with_a_window_in_either_spelling) {
@@ -112,26 +124,32 @@ TEST(HfConfig, gemma3_has_a_base_for_layers_with_a_window_in_either_spelling) {
 }
 
 TEST(HfConfig, what_is_not_computed_is_refused_by_name) {
-    const auto refused = [](const Json& changes, std::string_view words) {
-        expect_refused(with(changes), ErrorKind::unsupported, {"config.json: key '", words});
+    const auto refused = [](const char* type, const Json& changes, std::string_view words) {
+        expect_refused(with(changes, type), ErrorKind::unsupported, {"config.json: key '", words});
     };
-    refused({{"model_type", "mamba"}}, "'model_type' is 'mamba', kvik runs llama, mistral");
-    refused({{"rope_scaling", {{"rope_type", "yarn"}, {"factor", 2.0}}}},
+    refused("llama", {{"model_type", "mamba"}},
+            "'model_type' is 'mamba', kvik runs llama, mistral");
+    refused("llama", {{"rope_scaling", {{"rope_type", "yarn"}, {"factor", 2.0}}}},
             "'rope_scaling.rope_type' is 'yarn'");
-    refused({{"hidden_act", "relu"}}, "'hidden_act' is 'relu'");
-    refused({{"quantization_config", {{"bits", 4}}}}, "'quantization_config'");
-    refused({{"attn_logit_softcapping", 50.0}}, "'attn_logit_softcapping'");
-    refused({{"num_local_experts", 8}}, "'num_local_experts'");
-    refused({{"use_bidirectional_attention", true}}, "'use_bidirectional_attention' is true");
+    refused("llama", {{"hidden_act", "relu"}}, "'hidden_act' is 'relu'");
+    refused("llama", {{"quantization_config", {{"bits", 4}}}}, "'quantization_config'");
+    refused("llama", {{"per_layer_config", {{"0", {{"head_dim", 4}}}}}}, "'per_layer_config'");
+    refused("llama", {{"is_causal", false}}, "'is_causal' is false");
+    refused("gemma3_text", {{"attn_logit_softcapping", 50.0}}, "'attn_logit_softcapping'");
+    refused("gemma3_text", {{"final_logit_softcapping", 50.0}}, "'final_logit_softcapping'");
+    refused("gemma3_text", {{"use_bidirectional_attention", true}},
+            "'use_bidirectional_attention' is true");
+    refused("gpt2", {{"scale_attn_weights", false}}, "'scale_attn_weights' is false");
+    EXPECT_TRUE(with({{"attn_logit_softcapping", 50.0}, {"num_local_experts", 8}}));
 }
 
 TEST(HfConfig, a_field_of_the_wrong_type_or_out_of_range_is_named) {
-    const auto refused = [](const Json& changes, std::string_view words) {
-        expect_refused(with(changes), ErrorKind::file, {"config.json: key '", words});
+    const auto refused = [](const Json& changes, std::string_view words,
+                            const char* type = "llama") {
+        expect_refused(with(changes, type), ErrorKind::file, {"config.json: key '", words});
     };
     refused({{"model_type", nullptr}}, "'model_type' is missing");
     refused({{"model_type", 3}}, "'model_type' is '3', not a text");
-    refused({{"hidden_size", nullptr}}, "'hidden_size' is missing");
     refused({{"hidden_size", -1}}, "'hidden_size' is '-1', not a whole number");
     refused({{"hidden_size", uint64_t{1} << 63}}, "'hidden_size' is '9223372036854775808'");
     refused({{"num_hidden_layers", 0}}, "'num_hidden_layers' is 0, the range is 1 .. 1024");
@@ -142,8 +160,15 @@ TEST(HfConfig, a_field_of_the_wrong_type_or_out_of_range_is_named) {
     refused({{"rms_norm_eps", "small"}}, "'rms_norm_eps' is '\"small\"', not a number");
     refused({{"rope_scaling", {{"type", "linear"}}}}, "'rope_scaling.factor' is missing");
     refused({{"rope_theta", 0.5}}, "'rope_theta' is 0.5");
-    refused({{"sliding_window", 4000000000u}}, "'sliding_window' is 4000000000");
-    refused({{"query_pre_attn_scalar", 0}}, "'query_pre_attn_scalar'");
+    refused({{"sliding_window", 4000000000u}}, "'sliding_window' is 4000000000", "mistral");
+    refused({{"sliding_window", 0}}, "'sliding_window' is 0", "mistral");
+    refused({{"sliding_window_pattern", 0}, {"layer_types", nullptr}},
+            "'sliding_window_pattern' is 0", "gemma3_text");
+    refused({{"query_pre_attn_scalar", 0}}, "'query_pre_attn_scalar'", "gemma3_text");
+    Json config = Json::parse(tiny_model("llama").config);
+    config["hidden_size"] = nullptr;
+    expect_refused(read(config), ErrorKind::file,
+                   {"key 'hidden_size' is null", "which stands for 4096"});
 }
 
 TEST(HfConfig, what_is_no_object_is_refused) {

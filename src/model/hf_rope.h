@@ -1,8 +1,15 @@
 // RoPE as config.json spells it, in either way, -> RopeConfig.
+//
+// Law     where a file spells something twice, what Transformers reads counts: of one set of
+//         parameters rope_scaling stands before rope_parameters, and a value within a set before
+//         the same value beside it.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
 #include "model/config.h"
-#include "model/json_fields.h"
+#include "model/hf_classes.h"
 
 namespace kvik {
 
@@ -11,9 +18,16 @@ struct HfRope {
     RopeConfig local;  // of layers with one; n_dims 0: the same
 };
 
-// local_base: what the architecture's layers with a window have where the file says nothing; 0: the
-// same as elsewhere.
-Result<HfRope> rope_from_hf(const JsonFields& fields, uint32_t head_dim, double local_base);
+// What a set of parameters is read against. `root` is the whole file; the kinds of layers are those of
+// a class that has layer_types.
+struct HfRopeInput {
+    const HfClass& row;
+    const nlohmann::json& root;
+    const std::string& file;
+    uint32_t head_dim, context_length;
+    bool has_full, has_sliding;
+};
+Result<HfRope> rope_from_hf(const HfRopeInput& input);
 
 // Divisor of pair i's frequency: between the long and the short wavelengths it goes from `factor`
 // to 1.

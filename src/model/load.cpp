@@ -7,6 +7,7 @@
 #include "kernels/numerics.h"
 #include "model/arch/registry.h"
 #include "model/source.h"
+#include "model/tied_head.h"
 #include "model/transformer.h"
 #include "model/weight_loader.h"
 
@@ -51,6 +52,7 @@ Result<void> check_limits(const ModelConfig& config, const std::string& path) {
 Result<LoadedModel> load_model(const LoadOptions& options) {
     KVIK_CHECK(options.kernels && options.pool, "loading needs kernels and threads");
     KVIK_TRY(ModelSource source, open_source(options.path));
+    KVIK_TRY_VOID(settle_tied_head(source, options.path));
     ModelConfig& config = source.config;
     KVIK_TRY_VOID(check_limits(config, options.path));
     const Architecture* architecture = find_architecture(config.architecture);
@@ -76,6 +78,7 @@ Result<LoadedModel> load_model(const LoadOptions& options) {
     spec.fingerprint = fingerprint(config, packed.digest, options.act);
     LoadedModel loaded;
     loaded.words = std::move(source.words);
+    loaded.notes = std::move(source.notes);
     loaded.model = std::make_unique<Transformer>(std::move(config), std::move(spec),
                                                  std::move(weights), *options.kernels, options.act);
     return loaded;

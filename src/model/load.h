@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/thread_pool.h"
@@ -32,6 +33,7 @@ struct LoadOptions {
 struct LoadedModel {
     std::unique_ptr<Model> model;
     ModelWords words;
+    std::vector<std::string> notes;  // what the user should know of the files, a sentence each
 };
 
 Result<LoadedModel> load_model(const LoadOptions& options);

@@ -34,6 +34,7 @@ struct ModelSource {
     ModelConfig config;
     std::unique_ptr<TensorFile> tensors;
     ModelWords words;
+    std::vector<std::string> notes;  // what the user should know of the files, a sentence each
 };
 
 Result<ModelSource> open_source(const std::string& path);

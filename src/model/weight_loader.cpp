@@ -49,13 +49,6 @@ std::array<std::string_view, 2> spellings(ModelFormat format, std::string_view n
     return {name, name.substr(dot + 1)};
 }
 
-const TensorEntry* find_by_name(const TensorFile& file, ModelFormat format,
-                                const std::string& name) {
-    for (const std::string_view spelling : spellings(format, name))
-        if (const TensorEntry* entry = file.find(spelling)) return entry;
-    return nullptr;
-}
-
 const SkippedTensor* find_skipped(const TensorFile& file, ModelFormat format,
                                   const std::string& name) {
     const std::span<const SkippedTensor> all = file.skipped();
@@ -86,7 +79,7 @@ tl::unexpected<Error> missing(const TensorFile& file, const std::string& file_na
 
 Result<const TensorEntry*> find(const TensorFile& file, const std::string& file_name,
                                 ModelFormat format, const std::string& name, const Shape& shape) {
-    const TensorEntry* entry = find_by_name(file, format, name);
+    const TensorEntry* entry = find_tensor(file, format, name);
     if (!entry) return missing(file, file_name, format, name, shape);
     if (entry->shape != shape)
         return fail(
@@ -105,7 +98,7 @@ Result<void> refuse_leftovers(const TensorFile& file, const WeightPlan& plan,
     std::unordered_set<const TensorEntry*> used;
     for (const Job& job : jobs) used.insert(job.entry);
     for (const std::string& name : plan.ignored)
-        if (const TensorEntry* entry = find_by_name(file, plan.format, name)) used.insert(entry);
+        if (const TensorEntry* entry = find_tensor(file, plan.format, name)) used.insert(entry);
     for (const TensorEntry& entry : file.tensors())
         if (!used.contains(&entry))
             return fail(
@@ -137,7 +130,7 @@ Result<std::vector<Job>> make_jobs(const TensorFile& file, const std::string& fi
     std::vector<Job> jobs;
     arena_bytes = 0;
     for (const WeightPlan::Vector& v : plan.vectors) {
-        if (v.need == Need::optional && !find_by_name(file, plan.format, v.name) &&
+        if (v.need == Need::optional && !find_tensor(file, plan.format, v.name) &&
             !find_skipped(file, plan.format, v.name))
             continue;
         const Shape shape = {{v.part.n_all > 0 ? v.part.n_all : v.n, 1, 1, 1}, 1};
@@ -268,6 +261,13 @@ Result<void> pack_slices(const TensorFile& file, std::vector<Slice>& slices, uin
 }
 
 }  // namespace
+
+const TensorEntry* find_tensor(const TensorFile& file, ModelFormat format,
+                               const std::string& name) {
+    for (const std::string_view spelling : spellings(format, name))
+        if (const TensorEntry* entry = file.find(spelling)) return entry;
+    return nullptr;
+}
 
 Result<uint64_t> check_weights(const TensorFile& file, const std::string& file_name,
                                const WeightPlan& plan) {

@@ -19,6 +19,9 @@ struct PackedWeights {
     std::string digest;    // hex: over names, types, shapes and every byte of the tensors
 };
 
+// By the plan's name or another that stands for it; null: not there.
+const TensorEntry* find_tensor(const TensorFile& file, ModelFormat format, const std::string& name);
+
 // Whether `file` has all that the plan asks for and nothing else; fills in the types and shapes of
 // the plan's matrices. The bytes that the packed weights would take.
 Result<uint64_t> check_weights(const TensorFile& file, const std::string& file_name,

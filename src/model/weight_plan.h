@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/config.h"
 #include "model/format.h"
 #include "model/weights.h"
 
@@ -26,8 +27,7 @@ struct TensorName {
 };
 
 enum class Storage : uint8_t { rows, columns };
-enum class Need : uint8_t { required, optional };  // optional: null where the file has none
-enum class Offset : uint8_t { none, one };         // one: the file has a scale less 1
+enum class Offset : uint8_t { none, one };  // one: the file has a scale less 1
 
 // Outputs [first, first + n_out) of a tensor with n_all outputs.
 struct Part {
@@ -62,9 +62,10 @@ struct WeightPlan {
     void matrix(TensorName name, uint32_t n_out, uint32_t n_in, PackedMatrix& to, Part part = {}) {
         matrices.push_back({full(name), n_out, n_in, part, &to});
     }
+    // Need::optional: null where the file has none.
     void vector(TensorName name, uint32_t n, const float*& to, Need need = Need::required,
                 Part part = {}, Offset offset = Offset::none) {
-        vectors.push_back({full(name), n, part, need, offset, &to});
+        if (need != Need::absent) vectors.push_back({full(name), n, part, need, offset, &to});
     }
     // A tensor that a file may carry and that nothing reads: tables that can be computed, the head
     // beside an embedding that is the head.

@@ -275,8 +275,9 @@ void directories(Cases& cases) {
     field("a number of layers that is real", "num_hidden_layers", "1.5");
     field("no context", "max_position_embeddings", "0");
     field("an epsilon of 1e400", "rms_norm_eps", "1e400");
-    field("a window for each of 2 layers, and there is 1", "layer_types",
-          R"(["full_attention","full_attention"])");
+    std::string mistral = config_with("layer_types", R"(["full_attention","full_attention"])");
+    mistral.replace(mistral.find("llama"), 5, "mistral");
+    config("a window for each of 2 layers, and there is 1", mistral);
     field("weights packed in a way of their own", "quantization_config", R"({"bits":4})");
 }
 
@@ -320,7 +321,7 @@ void directory_weights(Cases& cases) {
     embedding("an embedding of 5 tokens", "F32", {5, 64}, 5 * 64 * 4);
     embedding("an embedding of 64-bit integers", "I64", {4, 64}, 4 * 64 * 8);
     embedding("an embedding of five dimensions", "F32", {1, 1, 1, 4, 64}, 4 * 64 * 4);
-    SafetensorsWriter biased = norms;
+    SafetensorsWriter biased = tiny_weights();
     biased.tensor("model.layers.0.self_attn.q_proj.bias", "F64", {64}, Bytes(64 * 8));
     add_directory(cases, about, "a bias of 64-bit numbers", config_with("vocab_size", "4"), biased);
     SafetensorsWriter scaled = tiny_weights();

@@ -7,12 +7,13 @@
 
 namespace kvik {
 
+inline constexpr TensorName kHeadName = {"output.weight", "lm_head.weight"};
+
 inline void plan_head(const ModelConfig& config, TransformerWeights& weights, WeightPlan& plan) {
-    constexpr TensorName name = {"output.weight", "lm_head.weight"};
     if (config.tied_head)
-        plan.ignore(name);
+        plan.ignore(kHeadName);
     else
-        plan.matrix(name, config.vocab_size, config.hidden_size, weights.head);
+        plan.matrix(kHeadName, config.vocab_size, config.hidden_size, weights.head);
 }
 
 }  // namespace kvik

@@ -19,16 +19,16 @@ void plan_llama(const ModelConfig& config, TransformerWeights& weights, WeightPl
         plan.matrix({"attn_q.weight", "self_attn.q_proj.weight"}, q_size, hidden, l.q.matrix);
         plan.matrix({"attn_k.weight", "self_attn.k_proj.weight"}, kv_size, hidden, l.k.matrix);
         plan.matrix({"attn_v.weight", "self_attn.v_proj.weight"}, kv_size, hidden, l.v.matrix);
-        plan.vector({"attn_q.bias", "self_attn.q_proj.bias"}, q_size, l.q.bias, Need::optional);
-        plan.vector({"attn_k.bias", "self_attn.k_proj.bias"}, kv_size, l.k.bias, Need::optional);
-        plan.vector({"attn_v.bias", "self_attn.v_proj.bias"}, kv_size, l.v.bias, Need::optional);
+        plan.vector({"attn_q.bias", "self_attn.q_proj.bias"}, q_size, l.q.bias, config.qkv_bias);
+        plan.vector({"attn_k.bias", "self_attn.k_proj.bias"}, kv_size, l.k.bias, config.qkv_bias);
+        plan.vector({"attn_v.bias", "self_attn.v_proj.bias"}, kv_size, l.v.bias, config.qkv_bias);
         plan.vector({"attn_q_norm.weight", "self_attn.q_norm.weight"}, config.head_dim,
-                    l.q_norm.scale, Need::optional);
+                    l.q_norm.scale, config.qk_norm);
         plan.vector({"attn_k_norm.weight", "self_attn.k_norm.weight"}, config.head_dim,
-                    l.k_norm.scale, Need::optional);
+                    l.k_norm.scale, config.qk_norm);
         plan.matrix({"attn_output.weight", "self_attn.o_proj.weight"}, hidden, q_size, l.o.matrix);
         plan.vector({"attn_output.bias", "self_attn.o_proj.bias"}, hidden, l.o.bias,
-                    Need::optional);
+                    config.output_bias);
         plan.vector({"ffn_norm.weight", "post_attention_layernorm.weight"}, hidden,
                     l.ffn_norm.scale);
         plan.matrix({"ffn_gate.weight", "mlp.gate_proj.weight"}, config.ff_size, hidden,

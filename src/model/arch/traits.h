@@ -10,7 +10,6 @@
 namespace kvik {
 
 enum class EmbeddingScale : uint8_t { none, sqrt_hidden };
-enum class Tying : uint8_t { untied, tied };
 
 struct ArchitectureTraits {
     std::string_view name;
@@ -21,9 +20,9 @@ struct ArchitectureTraits {
     Mlp mlp = Mlp::silu_gated;
     Positions positions = Positions::rope;
     EmbeddingScale embedding = EmbeddingScale::none;
-    uint32_t global_every = 0;    // of n layers the last one has no window; 0: all have the same
-    double local_rope_base = 0;   // of layers with a window; 0: the same as elsewhere
-    Tying tying = Tying::untied;  // where config.json says nothing
+    // What GGUF leaves out. Of n layers the last one has no window; 0: none has one.
+    uint32_t global_every = 0;
+    double local_rope_base = 0;  // of layers with a window; 0: the same as elsewhere
 
     std::string_view name_in(ModelFormat format) const {
         return format == ModelFormat::gguf ? gguf : model_type;
