@@ -1,8 +1,8 @@
 # Fuzz targets: src/<module>/**/<name>_fuzz.cpp becomes fuzz_<name>, linked with its module.
-# The preset `fuzz` instruments the modules; each target reads and grows a corpus folder:
+# The preset `asan` instruments the modules; each target reads and grows a corpus folder:
 #   fuzz_<name> -max_total_time=60 build/corpus/<name> tests/corpus/<name>
 if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    message(FATAL_ERROR "KVIK_FUZZ needs clang: use the preset fuzz")
+    message(FATAL_ERROR "KVIK_FUZZ needs clang: use the preset asan")
 endif()
 file(GLOB_RECURSE fuzz_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*_fuzz.cpp)
 foreach(source ${fuzz_sources})

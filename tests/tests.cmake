@@ -41,7 +41,7 @@ set(e2e e2e.turns e2e.sessions e2e.beams)
 set(programs test_contract test_misuse test_settings test_directories test_several test_terminal
     test_habits test_list test_pull test_head_widths)
 set(turns test_turns)
-if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+if(KVIK_SANITIZED)
     # What a sanitizer's shadow memory and slowness would falsify is not measured, and ten turns
     # walk no path that two do not; the laws of reuse hold over the hash model there.
     list(APPEND turns --gtest_filter=-*_costs_*:*ten_of_them*)
