@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "text/pretokenizer_patterns.h"
+
 namespace kvik {
 namespace {
 
@@ -77,9 +79,15 @@ Result<std::optional<TokenId>> read_id(const GgufMetadata& metadata, std::string
     return static_cast<TokenId>(*id);
 }
 
-// Files with this pattern have BOS before a text even where they do not say so.
-bool is_llama_3(std::string_view pre) {
-    return pre == "llama-bpe" || pre == "llama3" || pre == "llama-v3";
+// Patterns of some models have BOS before a text even where the file does not say so.
+bool has_bos_habit(std::string_view pre) {
+    const PretokenizerPattern* pattern = find_pretokenizer_pattern(pre);
+    return pattern != nullptr && pattern->bos == BosHabit::first;
+}
+
+// The Qwen2 tokenizers compose characters first; GGUF has no key for it.
+bool composes_characters(std::string_view pre) {
+    return pre == "qwen2" || pre == "deepseek-r1-qwen";
 }
 
 }  // namespace
@@ -94,7 +102,7 @@ Result<std::optional<TokenizerSpec>> tokenizer_from_gguf(const GgufMetadata& met
     spec.model = *model;
     KVIK_TRY(const std::optional<std::string_view> pre, metadata.find_string("tokenizer.ggml.pre"));
     spec.pre = pre.value_or("default");
-    if (spec.pre == "qwen2") spec.steps.push_back({NormalizerStep::Kind::nfc});
+    if (composes_characters(spec.pre)) spec.steps.push_back({NormalizerStep::Kind::nfc});
     KVIK_TRY(spec.tokens, read_tokens(metadata));
     const size_t n_tokens = spec.tokens.size();
     KVIK_TRY(spec.types, read_types(metadata, n_tokens));
@@ -113,7 +121,7 @@ Result<std::optional<TokenizerSpec>> tokenizer_from_gguf(const GgufMetadata& met
     KVIK_TRY(spec.unk, read_id(metadata, "unknown", n_tokens));
     // SentencePiece models begin with BOS and a space unless the file says no; BPE ones do not.
     KVIK_TRY(const std::optional<bool> add_bos, metadata.find_bool("tokenizer.ggml.add_bos_token"));
-    spec.add_bos = add_bos.value_or(is_sentence_piece || is_llama_3(spec.pre));
+    spec.add_bos = add_bos.value_or(is_sentence_piece || has_bos_habit(spec.pre));
     KVIK_TRY(const std::optional<bool> add_space,
              metadata.find_bool("tokenizer.ggml.add_space_prefix"));
     if (is_sentence_piece && add_space.value_or(true))

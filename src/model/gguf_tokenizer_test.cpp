@@ -9,6 +9,7 @@
 #include "testing/expect_error.h"
 #include "testing/gguf_samples.h"
 #include "testing/lie.h"
+#include "text/pretokenizer_patterns.h"
 
 namespace kvik {
 namespace {
@@ -74,22 +75,41 @@ TEST(GgufTokenizer, bos_and_a_space_in_front_are_the_models_habit_unless_said) {
               SpacePrefix::never);
 }
 
-TEST(GgufTokenizer, bos_comes_before_a_llama_3_pattern_unless_the_file_says_no) {
-    for (const char* pre : {"llama-bpe", "llama3", "llama-v3"}) {
+TEST(GgufTokenizer, bos_comes_before_some_patterns_unless_the_file_says_no) {
+    for (const char* pre : {"llama-bpe", "llama3", "llama-v3", "pixtral", "lfm2", "tekken"}) {
         GgufWriter w = vocabulary("gpt2").set("tokenizer.ggml.pre", pre);
         EXPECT_TRUE((*spec_of(w.bytes()))->add_bos) << pre;
         w.set("tokenizer.ggml.add_bos_token", false);
         EXPECT_FALSE((*spec_of(w.bytes()))->add_bos) << pre;
     }
-    GgufWriter w = vocabulary("gpt2").set("tokenizer.ggml.pre", "qwen2");
-    EXPECT_FALSE((*spec_of(w.bytes()))->add_bos);
+    for (const char* pre : {"qwen2", "deepseek-r1-qwen", "glm4", "default", "gpt-4o"}) {
+        const GgufWriter w = vocabulary("gpt2").set("tokenizer.ggml.pre", pre);
+        EXPECT_FALSE((*spec_of(w.bytes()))->add_bos) << pre;
+    }
 }
 
 TEST(GgufTokenizer, qwen2_is_normalised_to_composed_characters) {
-    const auto spec = *spec_of(vocabulary("gpt2").set("tokenizer.ggml.pre", "qwen2").bytes());
-    ASSERT_EQ(spec->steps.size(), 1u);
-    EXPECT_EQ(spec->steps[0].kind, NormalizerStep::Kind::nfc);
+    for (const char* pre : {"qwen2", "deepseek-r1-qwen"}) {
+        const auto spec = *spec_of(vocabulary("gpt2").set("tokenizer.ggml.pre", pre).bytes());
+        ASSERT_EQ(spec->steps.size(), 1u);
+        EXPECT_EQ(spec->steps[0].kind, NormalizerStep::Kind::nfc);
+    }
     EXPECT_TRUE((*spec_of(vocabulary("gpt2").bytes()))->steps.empty());
+}
+
+TEST(GgufTokenizer, every_name_of_the_table_makes_a_tokenizer_and_none_means_default) {
+    GgufWriter nameless = vocabulary("gpt2");
+    const auto plain = make_tokenizer(**spec_of(nameless.bytes()));
+    ASSERT_TRUE(plain) << plain.error().message;
+    EXPECT_EQ((*spec_of(nameless.bytes()))->pre, "default");
+    for (const PretokenizerPattern& pattern : kPretokenizerPatterns) {
+        GgufWriter w = vocabulary("gpt2").set("tokenizer.ggml.pre", pattern.name);
+        w.set("tokenizer.ggml.add_bos_token", false);
+        const auto made = make_tokenizer(**spec_of(w.bytes()));
+        ASSERT_TRUE(made) << made.error().message;
+        EXPECT_EQ((*made)->encode("cab", Specials::as_text), (std::vector<TokenId>{2, 0, 1}))
+            << pattern.name;
+    }
 }
 
 TEST(GgufTokenizer, a_vocabulary_has_tokens) {

@@ -1,7 +1,6 @@
 #include "text/pretokenizer.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -125,16 +124,14 @@ Pretokenizer& Pretokenizer::operator=(Pretokenizer&&) noexcept = default;
 Pretokenizer::~Pretokenizer() = default;
 
 Result<Pretokenizer> Pretokenizer::named(std::string_view name, Matching matching) {
-    std::vector<std::string_view> known;
-    for (const PretokenizerPattern& row : kPretokenizerPatterns) {
-        known.push_back(row.name);
-        if (row.name != name) continue;
-        const size_t n_splits = row.splits[1].empty() ? 1 : 2;
-        return of(std::span(row.splits).first(n_splits), row.whole, matching);
-    }
-    return fail(ErrorKind::unsupported,
-                fmt::format("pre-tokenizer '{}' is not known: use a model with one of {}",
-                            shown(name), fmt::join(known, ", ")));
+    const PretokenizerPattern* row = find_pretokenizer_pattern(name);
+    if (row == nullptr)
+        return fail(ErrorKind::unsupported,
+                    fmt::format("pre-tokenizer '{}' is not known, so text cannot be tokenized: use "
+                                "another model, or token ids",
+                                shown(name)));
+    const auto end = std::find(row->splits->begin(), row->splits->end(), std::string_view());
+    return of(std::span(row->splits->begin(), end), row->whole, matching);
 }
 
 Result<Pretokenizer> Pretokenizer::of(std::span<const std::string_view> splits, WholePieces whole,
