@@ -87,8 +87,7 @@ Flags run_flags(RunOptions& options) {
 
 Result<void> check_together(const RunOptions& options) {
     const auto refuse = [](const char* message) { return fail(ErrorKind::usage, message); };
-    if (options.ids && options.prompt.is_given())
-        return refuse("give --ids or a prompt, not both");
+    if (options.ids && options.prompt.is_given()) return refuse("give --ids or a prompt, not both");
     if (options.system && options.ids) return refuse("--system has no place with --ids");
     if (options.system && options.raw) return refuse("--system has no place with --raw");
     const bool chats = options.conversation || !options.engine.chat_template.empty();
