@@ -13,6 +13,7 @@
 #include "model/hf_tokenizer_json.h"
 #include "model/hf_tokenizer_steps.h"
 #include "model/hf_tokenizer_vocab.h"
+#include "model/hf_vocab_files.h"
 #include "text/bpe_alphabet.h"
 #include "text/utf8.h"
 
@@ -217,8 +218,24 @@ Result<TokenizerSpec> tokenizer_from_hf(const HfTokenizerFiles& files) {
     return spec;
 }
 
+// What older directories have instead of tokenizer.json, as a tokenizer.json.
+static Result<std::optional<std::string>> open_older_files(const std::string& directory) {
+    KVIK_TRY(const auto vocab, open_if_there(directory, "vocab.json"));
+    KVIK_TRY(const auto merges, open_if_there(directory, "merges.txt"));
+    if (!vocab || !merges) return std::nullopt;
+    KVIK_TRY(const auto tokenizer_config, open_if_there(directory, kConfigFile));
+    KVIK_TRY(const auto config, open_if_there(directory, "config.json"));
+    KVIK_TRY(std::string text,
+             tokenizer_json_of(HfVocabFiles{directory, *vocab, *merges, text_of(tokenizer_config),
+                                            text_of(config)}));
+    return text;
+}
+
 Result<std::optional<TokenizerSpec>> tokenizer_from_hf(const std::string& directory) {
-    KVIK_TRY(const auto tokenizer, open_if_there(directory, kTokenizerFile));
+    KVIK_TRY(auto tokenizer, open_if_there(directory, kTokenizerFile));
+    if (!tokenizer) {
+        KVIK_TRY(tokenizer, open_older_files(directory));
+    }
     if (!tokenizer) return std::nullopt;
     KVIK_TRY(const auto config, open_if_there(directory, kConfigFile));
     KVIK_TRY(const auto generation, open_if_there(directory, kGenerationFile));
