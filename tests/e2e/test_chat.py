@@ -282,7 +282,7 @@ class Commands(Chat):
         self.says(chat, "/list", r"^  1 user .*\n    assistant .*\n>>>$")
 
     def test_all_answers_are_kept(self):
-        chat = self.ready("-n", "6", "--temp", "2", "--ignore-eos")
+        chat = self.ready("-n", "6", "--temp", "2", "--seed", "0", "--ignore-eos")
         self.says(chat, "Tell me a story.", STATUS)
         first = self.says(chat, "/answers", r"^\*   1  (.*)$").group(1)
         self.says(chat, "/regen", r"seed 1")
