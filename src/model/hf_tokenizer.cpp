@@ -14,6 +14,7 @@
 #include "model/hf_tokenizer_steps.h"
 #include "model/hf_tokenizer_vocab.h"
 #include "model/hf_vocab_files.h"
+#include "model/sentencepiece_model.h"
 #include "text/bpe_alphabet.h"
 #include "text/utf8.h"
 
@@ -24,6 +25,7 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kTokenizerFile = "tokenizer.json";
 constexpr std::string_view kConfigFile = "tokenizer_config.json";
+constexpr std::string_view kPiecesFile = "tokenizer.model";
 constexpr std::string_view kGenerationFile = "generation_config.json";
 
 std::string path_in(const std::string& directory, std::string_view name) {
@@ -219,28 +221,47 @@ Result<TokenizerSpec> tokenizer_from_hf(const HfTokenizerFiles& files) {
 }
 
 // What older directories have instead of tokenizer.json, as a tokenizer.json.
-static Result<std::optional<std::string>> open_older_files(const std::string& directory) {
+struct OlderFiles {
+    std::string tokenizer;
+    bool spaces_around_control = false;
+};
+
+static Result<std::optional<OlderFiles>> open_older_files(const std::string& directory) {
+    KVIK_TRY(const auto tokenizer_config, open_if_there(directory, kConfigFile));
+    KVIK_TRY(const auto pieces, open_if_there(directory, kPiecesFile));
+    if (pieces) {
+        KVIK_TRY(const SentencePieceModel model,
+                 read_sentencepiece(*pieces, path_in(directory, kPiecesFile)));
+        KVIK_TRY(std::string text, tokenizer_json_of(model, text_of(tokenizer_config),
+                                                     path_in(directory, kConfigFile)));
+        KVIK_TRY(const bool has_spaces, has_space_around_control(model, text_of(tokenizer_config),
+                                                                 path_in(directory, kConfigFile)));
+        return OlderFiles{std::move(text), has_spaces};
+    }
     KVIK_TRY(const auto vocab, open_if_there(directory, "vocab.json"));
     KVIK_TRY(const auto merges, open_if_there(directory, "merges.txt"));
     if (!vocab || !merges) return std::nullopt;
-    KVIK_TRY(const auto tokenizer_config, open_if_there(directory, kConfigFile));
     KVIK_TRY(const auto config, open_if_there(directory, "config.json"));
     KVIK_TRY(std::string text,
              tokenizer_json_of(HfVocabFiles{directory, *vocab, *merges, text_of(tokenizer_config),
                                             text_of(config)}));
-    return text;
+    return OlderFiles{std::move(text)};
 }
 
 Result<std::optional<TokenizerSpec>> tokenizer_from_hf(const std::string& directory) {
     KVIK_TRY(auto tokenizer, open_if_there(directory, kTokenizerFile));
+    bool spaces_around_control = false;
     if (!tokenizer) {
-        KVIK_TRY(tokenizer, open_older_files(directory));
+        KVIK_TRY(std::optional<OlderFiles> older, open_older_files(directory));
+        if (older) tokenizer = std::move(older->tokenizer);
+        spaces_around_control = older && older->spaces_around_control;
     }
     if (!tokenizer) return std::nullopt;
     KVIK_TRY(const auto config, open_if_there(directory, kConfigFile));
     KVIK_TRY(const auto generation, open_if_there(directory, kGenerationFile));
     KVIK_TRY(TokenizerSpec spec, tokenizer_from_hf(HfTokenizerFiles{
                                      directory, *tokenizer, text_of(config), text_of(generation)}));
+    if (spaces_around_control) spec.space_prefix = SpacePrefix::around_control;
     return spec;
 }
 

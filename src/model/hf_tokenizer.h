@@ -19,7 +19,7 @@
 
 namespace kvik {
 
-// Nothing: there is no tokenizer.json, nor vocab.json with merges.txt.
+// Nothing: there is no tokenizer.json, nor tokenizer.model, nor vocab.json with merges.txt.
 Result<std::optional<TokenizerSpec>> tokenizer_from_hf(const std::string& directory);
 
 // The same from the files' contents; `directory` is for messages.
