@@ -27,7 +27,7 @@ def peak_bytes(*arguments, stdin=""):
     done = subprocess.run([sys.executable, "-c", PEAK, BINARY, *map(str, arguments)], input=stdin,
                           capture_output=True, text=True, timeout=TIMEOUT_S, env=environment())
     if done.returncode != 0:
-        raise AssertionError(done.stderr)
+        raise AssertionError(f"exit status {done.returncode}: {done.stderr}")
     return int(done.stdout)
 
 
