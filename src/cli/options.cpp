@@ -109,7 +109,8 @@ void add_engine_flags(Flags& flags, EngineOptions& engine) {
                .settable = Settable::anywhere});
     flags.add({.name = "--act",
                .value = "TYPE",
-               .help = "activations before a quantised matrix: int8 (default) or f32",
+               .help = "number format of activations that quantised weights are multiplied with: "
+                       "int8 (default) or f32",
                .set = [&engine](std::string_view text) -> Result<void> {
                    return choose(engine.act, {{"int8", "int8"}, {"f32", "f32"}})(text);
                },
