@@ -234,7 +234,8 @@ class Engine {
     ~Engine();
 
     const ModelSpec& model() const;
-    const Tokenizer* tokenizer() const;         // null: the model has none
+    const Tokenizer* tokenizer() const;         // null: the model has none, or not one to be had:
+    Error no_tokenizer() const;                 // then this says why, and what works without
     const ChatTemplate* chat_template() const;  // null: the model has none
     const UsedSettings& used() const;
     double load_ms() const;

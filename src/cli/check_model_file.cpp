@@ -27,7 +27,9 @@ Result<void> check_words(ModelWords words, const std::string& path) {
     };
     if (words.tokenizer) {
         const auto tokenizer = make_tokenizer(std::move(*words.tokenizer));
-        if (!tokenizer) return name_file(tokenizer.error());
+        // One that this version cannot use blocks text, not the model.
+        if (!tokenizer && tokenizer.error().kind != ErrorKind::unsupported)
+            return name_file(tokenizer.error());
     }
     for (NamedTemplate& each : words.chat_templates) {
         const auto compiled = ChatTemplate::compile(std::move(each.source));

@@ -111,6 +111,7 @@ Json memory_of(const ModelConfig& config, uint64_t weights_bytes) {
 }
 
 Json tokenizer_of(const ModelWords& words) {
+    if (words.no_tokenizer) return Json{{"unsupported", words.no_tokenizer->message}};
     if (!words.tokenizer) return Json();
     const TokenizerSpec& spec = *words.tokenizer;
     const auto token = [&](std::optional<TokenId> id) {

@@ -89,9 +89,7 @@ Result<std::string> read_prompt(const PromptSource& source, Interrupts& interrup
 }
 
 Result<std::vector<TokenId>> encode_raw(const Engine& engine, std::string text, Specials specials) {
-    if (engine.tokenizer() == nullptr)
-        return fail(ErrorKind::unsupported,
-                    "the model has no tokenizer: it takes token ids only (run --ids)");
+    if (engine.tokenizer() == nullptr) return tl::unexpected<Error>(engine.no_tokenizer());
     MarkedText marked{.text = std::move(text), .untrusted = {}};
     if (specials == Specials::as_text) marked.untrusted.push_back({0, marked.text.size()});
     return encode_prompt(*engine.tokenizer(), marked);

@@ -10,6 +10,7 @@ namespace kvik::cli {
 
 Result<TextSide> open_text_side(const std::string& path) {
     KVIK_TRY(ModelWords words, open_words(path));
+    if (words.no_tokenizer) return tl::unexpected<Error>(*words.no_tokenizer);
     if (!words.tokenizer)
         return fail(ErrorKind::unsupported,
                     fmt::format("{} has no tokenizer: only token ids work with it", path));

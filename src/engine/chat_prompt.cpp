@@ -51,17 +51,19 @@ std::optional<TokenId> find_turn_end(const Tokenizer& tokenizer,
     return after.front();
 }
 
-std::vector<TokenId> find_end_tokens(const Tokenizer* tokenizer,
-                                     const ChatTemplate* chat_template) {
-    if (!tokenizer) return {};
+std::vector<TokenId> find_end_tokens(const Tokenizer* tokenizer, const ChatTemplate* chat_template,
+                                     std::span<const TokenId> named) {
     std::vector<TokenId> ids;
     const auto add = [&](std::optional<TokenId> id) {
         if (id && std::find(ids.begin(), ids.end(), *id) == ids.end()) ids.push_back(*id);
     };
-    add(tokenizer->eos());
-    add(tokenizer->eot());
-    for (const TokenId id : tokenizer->ends()) add(id);
-    if (chat_template) add(find_turn_end(*tokenizer, *chat_template));
+    if (tokenizer) {
+        add(tokenizer->eos());
+        add(tokenizer->eot());
+        for (const TokenId id : tokenizer->ends()) add(id);
+    }
+    for (const TokenId id : named) add(id);
+    if (tokenizer && chat_template) add(find_turn_end(*tokenizer, *chat_template));
     return ids;
 }
 

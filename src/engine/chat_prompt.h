@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "kvik/kvik.h"
@@ -20,7 +21,9 @@ MarkedText text_from(const MarkedText& text, size_t begin);
 // The control token that the template writes after an assistant's message, if it writes one.
 std::optional<TokenId> find_turn_end(const Tokenizer& tokenizer, const ChatTemplate& chat_template);
 
-// eos, eot, what else the model names as an end, and the turn's end, each once.
-std::vector<TokenId> find_end_tokens(const Tokenizer* tokenizer, const ChatTemplate* chat_template);
+// The tokenizer's eos, eot and further ends, those that the model names beside its tokenizer, and
+// the turn's end, each once.
+std::vector<TokenId> find_end_tokens(const Tokenizer* tokenizer, const ChatTemplate* chat_template,
+                                     std::span<const TokenId> named = {});
 
 }  // namespace kvik

@@ -29,8 +29,8 @@ Result<std::unique_ptr<Engine::Impl>> Engine::Impl::open(EngineParts parts,
                                                          const EngineOptions& options) {
     KVIK_TRY(Settings settings, settle(options, parts.model->spec()));
     std::unique_ptr<Impl> impl(new Impl(std::move(parts), settings));
-    impl->end_tokens =
-        find_end_tokens(impl->parts.tokenizer.get(), impl->parts.chat_template.get());
+    impl->end_tokens = find_end_tokens(impl->parts.tokenizer.get(),
+                                       impl->parts.chat_template.get(), impl->parts.ends);
     impl->used = {.isa = impl->parts.isa,
                   .act = options.act.value_or(std::string(kDefaultAct)),
                   .kv = std::string(kv_type_name(options.kv_type)),
@@ -116,6 +116,12 @@ const ModelSpec& Engine::model() const {
 
 const Tokenizer* Engine::tokenizer() const {
     return impl_->parts.tokenizer.get();
+}
+
+Error Engine::no_tokenizer() const {
+    if (impl_->parts.no_tokenizer) return *impl_->parts.no_tokenizer;
+    return {ErrorKind::unsupported,
+            "the model has no tokenizer: it takes token ids only (run --ids)"};
 }
 
 const ChatTemplate* Engine::chat_template() const {
@@ -231,10 +237,7 @@ static tl::unexpected<Error> of_template(Error error, const std::string& model_p
 }
 
 Result<MarkedText> Engine::render(const std::vector<ChatMessage>& messages) const {
-    if (!tokenizer()) {
-        return fail(ErrorKind::unsupported,
-                    "the model has no tokenizer: it takes token ids only (run --ids)");
-    }
+    if (!tokenizer()) return tl::unexpected<Error>(no_tokenizer());
     if (impl_->parts.template_error) {
         return of_template(*impl_->parts.template_error, impl_->model_path);
     }

@@ -28,6 +28,8 @@ struct EngineParts {
     std::unique_ptr<ThreadPool> pool;
     std::unique_ptr<Model> model;
     std::unique_ptr<Tokenizer> tokenizer;         // null: no text
+    std::optional<Error> no_tokenizer;            // why one that is there is not used
+    std::vector<TokenId> ends;                    // that the model names beside its tokenizer
     std::unique_ptr<ChatTemplate> chat_template;  // null: none
     TemplateOrigin template_origin = TemplateOrigin::none;
     std::string template_name;

@@ -39,6 +39,21 @@ static Result<void> find_template(const ModelWords& words, const std::string& as
     return {};
 }
 
+// A tokenizer that this version cannot use blocks text alone: ids need none.
+static Result<void> take_words(ModelWords& words, EngineParts& parts) {
+    parts.ends = std::move(words.ends);
+    parts.no_tokenizer = std::move(words.no_tokenizer);
+    if (!words.tokenizer) return {};
+    auto tokenizer = make_tokenizer(std::move(*words.tokenizer));
+    if (tokenizer)
+        parts.tokenizer = std::move(*tokenizer);
+    else if (tokenizer.error().kind == ErrorKind::unsupported)
+        parts.no_tokenizer = std::move(tokenizer).error();
+    else
+        return tl::unexpected<Error>(std::move(tokenizer).error());
+    return {};
+}
+
 Result<std::unique_ptr<Engine>> Engine::open(EngineOptions options) {
     const double started_ms = steady_now_ms();
     KVIK_TRY_VOID(check_options(options));
@@ -56,9 +71,7 @@ Result<std::unique_ptr<Engine>> Engine::open(EngineOptions options) {
                                              .progress = options.progress}));
     parts.model = std::move(loaded.model);
     parts.notes = std::move(loaded.notes);
-    if (loaded.words.tokenizer) {
-        KVIK_TRY(parts.tokenizer, make_tokenizer(std::move(*loaded.words.tokenizer)));
-    }
+    KVIK_TRY_VOID(take_words(loaded.words, parts));
     KVIK_TRY_VOID(find_template(loaded.words, options.chat_template, parts));
     KVIK_TRY(std::unique_ptr<Impl> impl, Impl::open(std::move(parts), options));
     impl->parts.load_ms = steady_now_ms() - started_ms;

@@ -26,9 +26,7 @@ MarkedText part_of(const MarkedText& text, size_t begin, size_t end) {
 }  // namespace
 
 Result<PromptWriter> PromptWriter::open(const Engine& engine, std::string_view system) {
-    if (engine.tokenizer() == nullptr)
-        return fail(ErrorKind::unsupported,
-                    "the model has no tokenizer: a conversation is made of text");
+    if (engine.tokenizer() == nullptr) return tl::unexpected<Error>(engine.no_tokenizer());
     PromptWriter writer(engine, system);
     if (writer.is_raw()) return writer;
     const Exchange first[] = {{"question"}};

@@ -4,7 +4,9 @@
 
 #include <cmath>
 
+#include "text/bpe_alphabet.h"
 #include "text/pretokenizer_patterns.h"
+#include "text/utf8.h"
 
 namespace kvik {
 namespace {
@@ -14,6 +16,7 @@ constexpr std::string_view kTokensKey = "tokenizer.ggml.tokens";
 constexpr std::string_view kTypesKey = "tokenizer.ggml.token_type";
 constexpr std::string_view kScoresKey = "tokenizer.ggml.scores";
 constexpr std::string_view kMergesKey = "tokenizer.ggml.merges";
+constexpr std::string_view kModelKey = "tokenizer.ggml.model";
 
 tl::unexpected<Error> refuse(const GgufMetadata& metadata, std::string_view key,
                              std::string_view problem) {
@@ -70,13 +73,36 @@ Result<std::vector<double>> read_scores(const GgufMetadata& metadata, size_t n_t
     return *std::move(scores);
 }
 
+std::string id_key(std::string_view name) {
+    return fmt::format("tokenizer.ggml.{}_token_id", name);
+}
+
 Result<std::optional<TokenId>> read_id(const GgufMetadata& metadata, std::string_view name,
                                        size_t n_tokens) {
-    KVIK_TRY(
-        const std::optional<uint64_t> id,
-        metadata.find_integer(fmt::format("tokenizer.ggml.{}_token_id", name), {0, n_tokens - 1}));
+    KVIK_TRY(const std::optional<uint64_t> id,
+             metadata.find_integer(id_key(name), {0, n_tokens - 1}));
     if (!id) return std::nullopt;
     return static_cast<TokenId>(*id);
+}
+
+// Merges make every token of byte-level BPE that is longer than a byte: without them a text would
+// fall into bytes, which the model never saw.
+Result<void> check_merges(const GgufMetadata& metadata, const TokenizerSpec& spec) {
+    if (!spec.merges.empty()) return {};
+    for (size_t id = 0; id < spec.tokens.size(); ++id) {
+        if (!spec.types.empty() && spec.types[id] != TokenType::normal) continue;
+        std::string bytes;
+        append_spelled_bytes(spec.tokens[id], bytes);
+        if (bytes.size() > 1)
+            return tl::unexpected<Error>(metadata.error_about(
+                kMergesKey,
+                fmt::format("is {}, so no text becomes token {} '{}': convert the model again; "
+                            "token ids work without",
+                            metadata.find(kMergesKey) == nullptr ? "missing" : "empty", id,
+                            shown(spec.tokens[id])),
+                ErrorKind::unsupported));
+    }
+    return {};
 }
 
 // Patterns of some models have BOS before a text even where the file does not say so.
@@ -93,10 +119,16 @@ bool composes_characters(std::string_view pre) {
 }  // namespace
 
 Result<std::optional<TokenizerSpec>> tokenizer_from_gguf(const GgufMetadata& metadata) {
-    KVIK_TRY(const std::optional<std::string_view> model,
-             metadata.find_string("tokenizer.ggml.model"));
+    KVIK_TRY(const std::optional<std::string_view> model, metadata.find_string(kModelKey));
     if (!model) return std::nullopt;
     const bool is_sentence_piece = *model == "llama";
+    if (!is_sentence_piece && *model != "gpt2")
+        return tl::unexpected<Error>(metadata.error_about(
+            kModelKey,
+            fmt::format("is '{}': kvik tokenizes text with gpt2 (byte-level BPE) and llama "
+                        "(SentencePiece): use another model, or token ids",
+                        shown(*model)),
+            ErrorKind::unsupported));
     TokenizerSpec spec;
     spec.source = metadata.file();
     spec.model = *model;
@@ -126,7 +158,17 @@ Result<std::optional<TokenizerSpec>> tokenizer_from_gguf(const GgufMetadata& met
              metadata.find_bool("tokenizer.ggml.add_space_prefix"));
     if (is_sentence_piece && add_space.value_or(true))
         spec.space_prefix = SpacePrefix::around_control;
+    if (!is_sentence_piece) KVIK_TRY_VOID(check_merges(metadata, spec));
     return spec;
+}
+
+Result<std::vector<TokenId>> end_tokens_from_gguf(const GgufMetadata& metadata) {
+    std::vector<TokenId> ends;
+    for (const std::string_view name : {"eos", "eot", "eom"}) {
+        KVIK_TRY(const auto id, metadata.find_integer(id_key(name), {0, UINT32_MAX}));
+        if (id && *id <= INT32_MAX) ends.push_back(static_cast<TokenId>(*id));
+    }
+    return ends;
 }
 
 // tokenizer.chat_template, and tokenizer.chat_template.NAME; the list of the names,

@@ -18,8 +18,12 @@
 
 namespace kvik {
 
-// Nothing: the file has no tokenizer (no tokenizer.ggml.model).
+// Nothing: the file has no tokenizer (no tokenizer.ggml.model). ErrorKind::unsupported: it has one
+// of a model that kvik lacks ("no_vocab" is one), or a byte-level one without merges.
 Result<std::optional<TokenizerSpec>> tokenizer_from_gguf(const GgufMetadata& metadata);
+
+// The tokens that end an answer: eos, eot and eom, with a tokenizer or without.
+Result<std::vector<TokenId>> end_tokens_from_gguf(const GgufMetadata& metadata);
 
 // None: the file has no chat template.
 Result<std::vector<NamedTemplate>> chat_templates_from_gguf(const GgufMetadata& metadata);

@@ -161,6 +161,35 @@ TEST(GgufTokenizer, special_ids_are_tokens) {
     }
 }
 
+// What byte-level BPE cannot do without is named; ids need no tokenizer.
+TEST(GgufTokenizer, byte_level_tokens_of_several_bytes_need_merges) {
+    GgufWriter w;
+    w.set("tokenizer.ggml.model", "gpt2");
+    w.set_strings("tokenizer.ggml.tokens", std::array<std::string, 3>{"a", "b", "ab"});
+    expect_refused(spec_of(w.bytes()), ErrorKind::unsupported,
+                   {"'tokenizer.ggml.merges'", "is missing", "token 2 'ab'"});
+    w.set_strings("tokenizer.ggml.merges", {});
+    expect_refused(spec_of(w.bytes()), ErrorKind::unsupported, {"is empty"});
+    w.set_array<int32_t>("tokenizer.ggml.token_type", std::array{1, 1, 3});
+    EXPECT_TRUE(spec_of(w.bytes())) << "control tokens are found as they are written";
+}
+
+TEST(GgufTokenizer, a_model_that_kvik_lacks_is_named) {
+    for (const char* model : {"no_vocab", "none", "bert", "t5", "rwkv", "plamo2", ""})
+        expect_refused(spec_of(vocabulary(model).bytes()), ErrorKind::unsupported,
+                       {"'tokenizer.ggml.model'", std::string("is '") + model + "'"});
+}
+
+TEST(GgufTokenizer, ends_are_read_without_a_tokenizer_too) {
+    GgufWriter w = vocabulary("no_vocab");
+    w.set("tokenizer.ggml.eos_token_id", uint32_t{7});
+    w.set("tokenizer.ggml.eot_token_id", uint64_t{9});
+    w.set("tokenizer.ggml.eom_token_id", int32_t{8});
+    const auto bytes = w.bytes();
+    const Result<GgufFile> file = GgufFile::from_bytes(bytes, "m.gguf");
+    EXPECT_EQ(*end_tokens_from_gguf(file->metadata()), (std::vector<TokenId>{7, 9, 8}));
+}
+
 TEST(GgufTokenizer, the_chat_templates_are_the_files_by_their_names) {
     const auto names_of = [](const GgufWriter& writer) {
         const auto bytes = writer.bytes();

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <bitset>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/mapped_file.h"
 #include "formats/json.h"
+#include "model/hf_added_tokens.h"
+#include "model/hf_end_tokens.h"
+#include "model/hf_files.h"
 #include "model/hf_tokenizer_json.h"
 #include "model/hf_tokenizer_steps.h"
 #include "model/hf_tokenizer_vocab.h"
@@ -26,28 +27,8 @@ using Json = nlohmann::json;
 constexpr std::string_view kTokenizerFile = "tokenizer.json";
 constexpr std::string_view kConfigFile = "tokenizer_config.json";
 constexpr std::string_view kPiecesFile = "tokenizer.model";
-constexpr std::string_view kGenerationFile = "generation_config.json";
-
-std::string path_in(const std::string& directory, std::string_view name) {
-    return fmt::format("{}{}{}", directory, directory.ends_with('/') ? "" : "/", name);
-}
-
-// Nothing: there is no such file. A link that leads nowhere is one: its file is lost, not left out.
-Result<std::optional<std::string>> open_if_there(const std::string& directory,
-                                                 std::string_view name) {
-    const std::string path = path_in(directory, name);
-    std::error_code error;
-    if (std::filesystem::symlink_status(path, error).type() ==
-        std::filesystem::file_type::not_found)
-        return std::nullopt;
-    KVIK_TRY(std::string text, read_whole_file(path, kMaxJsonBytes));
-    return text;
-}
-
-std::optional<std::string_view> text_of(const std::optional<std::string>& file) {
-    if (!file) return std::nullopt;
-    return std::string_view(*file);
-}
+constexpr std::string_view kSpecialMapFile = "special_tokens_map.json";
+constexpr std::string_view kAddedFile = "added_tokens.json";
 
 // "BPE" or "Unigram"; files from before the field was written are told by what else they have.
 Result<std::string> model_type(const HfJson& model) {
@@ -106,7 +87,7 @@ Result<std::optional<TokenId>> read_unknown(const HfJson& model, const HfVocab& 
     return id;
 }
 
-Result<TokenizerSpec> read_model(const HfJson& root, HfSteps& steps) {
+Result<TokenizerSpec> read_model(const HfJson& root, HfSteps& steps, const HfAddedTokens& added) {
     KVIK_TRY(const HfJson model, root.require("model"));
     KVIK_TRY(const std::string type, model_type(model));
     const bool is_unigram = type == "Unigram";
@@ -123,6 +104,7 @@ Result<TokenizerSpec> read_model(const HfJson& root, HfSteps& steps) {
 
     KVIK_TRY(HfVocab vocab,
              read_hf_vocab(root, model, is_unigram ? HfVocabForm::scores : HfVocabForm::ids));
+    KVIK_TRY_VOID(vocab.add(root, added.tokens));
     KVIK_TRY(const bool byte_fallback, model.flag("byte_fallback", false));
     if (byte_fallback && !steps.is_byte_level) mark_byte_tokens(vocab);
     KVIK_TRY(spec.unk, read_unknown(model, vocab, is_unigram));
@@ -146,45 +128,27 @@ Result<TokenizerSpec> read_model(const HfJson& root, HfSteps& steps) {
     return spec;
 }
 
-// "bos_token": a string, or an object with its content.
-Result<std::optional<TokenId>> read_named(const HfJson& config, const TokenizerSpec& spec,
-                                          std::string_view key) {
-    KVIK_TRY(const std::optional<HfJson> value, config.find(key));
-    if (!value) return std::nullopt;
-    HfJson name = *value;
-    if (name.json().is_object()) {
-        KVIK_TRY(name, value->require("content"));
-    }
-    KVIK_TRY(const std::string token, name.as_text());
-    if (token.empty()) return std::nullopt;
-    const auto found = std::find(spec.tokens.begin(), spec.tokens.end(), token);
-    if (found == spec.tokens.end())
-        return name.lie(
-            fmt::format("is '{}', which is not a token of {}", shown(token), kTokenizerFile));
-    return static_cast<TokenId>(found - spec.tokens.begin());
-}
-
-Result<void> read_config(const HfJson& config, TokenizerSpec& spec) {
-    KVIK_TRY(const std::optional<TokenId> bos, read_named(config, spec, "bos_token"));
-    KVIK_TRY(spec.eos, read_named(config, spec, "eos_token"));
-    if (!spec.bos) spec.bos = bos;
-    KVIK_TRY(spec.add_bos, config.flag("add_bos_token", spec.add_bos));
-    if (spec.add_bos && !spec.bos) return config.lie("has add_bos_token, but no bos_token");
+// What tokenizer_config.json and the files beside it say of tokens that begin and end a text.
+Result<void> read_names(const HfAddedTokens& added, const HfJson* config, TokenizerSpec& spec) {
+    const auto id_of = [&](const std::optional<std::string>& name) -> std::optional<TokenId> {
+        if (!name) return std::nullopt;
+        const auto found = std::find(spec.tokens.begin(), spec.tokens.end(), *name);
+        if (found == spec.tokens.end()) return std::nullopt;
+        return static_cast<TokenId>(found - spec.tokens.begin());
+    };
+    spec.eos = id_of(added.eos);
+    if (!spec.bos) spec.bos = id_of(added.bos);
+    if (config == nullptr) return {};
+    KVIK_TRY(spec.add_bos, config->flag("add_bos_token", spec.add_bos));
+    if (spec.add_bos && !spec.bos) return config->lie("has add_bos_token, but no bos_token");
     return {};
 }
 
-// One end token or a list of them: the first is eos unless the tokenizer names another, the next
-// one eot.
-Result<void> read_generation(const HfJson& config, TokenizerSpec& spec) {
-    KVIK_TRY(const std::optional<HfJson> ends, config.find("eos_token_id"));
-    if (!ends) return {};
-    std::vector<HfJson> list;
-    if (ends->json().is_array())
-        for (size_t i = 0; i < ends->json().size(); ++i) list.push_back(ends->at(i));
-    else
-        list.push_back(*ends);
-    for (const HfJson& one : list) {
-        KVIK_TRY(const TokenId id, one.as_id(spec.tokens.size()));
+// The first end token is eos unless the tokenizer names another, the next one eot. Those that the
+// tokenizer does not have are the model's alone.
+void read_ends(const std::vector<TokenId>& ends, TokenizerSpec& spec) {
+    for (const TokenId id : ends) {
+        if (static_cast<size_t>(id) >= spec.tokens.size()) continue;
         if (!spec.eos)
             spec.eos = id;
         else if (spec.eos != id && !spec.eot)
@@ -192,7 +156,35 @@ Result<void> read_generation(const HfJson& config, TokenizerSpec& spec) {
         else if (spec.eos != id && spec.eot != id)
             spec.ends.push_back(id);
     }
+}
+
+// A JSON file beside tokenizer.json, parsed.
+struct Beside {
+    Json json;
+    std::optional<HfJson> value;  // nothing: there is no such file
+};
+
+Result<void> parse(const HfTokenizerFiles& files, std::optional<std::string_view> text,
+                   std::string_view name, Beside& beside) {
+    if (!text) return {};
+    const std::string file = path_in(files.directory, name);
+    KVIK_TRY(beside.json, parse_json(*text, file));
+    beside.value = HfJson(beside.json, file);
     return {};
+}
+
+const HfJson* pointer(const Beside& beside) {
+    return beside.value ? &*beside.value : nullptr;
+}
+
+// The tree above has its keys in alphabetical order.
+std::vector<std::string> keys_in_order(std::optional<std::string_view> checked_json) {
+    std::vector<std::string> keys;
+    if (!checked_json) return keys;
+    const auto tree = nlohmann::ordered_json::parse(*checked_json, nullptr, false);
+    if (!tree.is_object()) return keys;
+    for (const auto& item : tree.items()) keys.push_back(item.key());
+    return keys;
 }
 
 }  // namespace
@@ -202,21 +194,23 @@ Result<TokenizerSpec> tokenizer_from_hf(const HfTokenizerFiles& files) {
     KVIK_TRY(const Json json, parse_json(files.tokenizer, file));
     const HfJson root(json, file);
     KVIK_TRY(HfSteps steps, read_hf_steps(root));
-    KVIK_TRY(TokenizerSpec spec, read_model(root, steps));
+    Beside config, special_map, added_file;
+    KVIK_TRY_VOID(parse(files, files.tokenizer_config, kConfigFile, config));
+    KVIK_TRY_VOID(parse(files, files.special_tokens_map, kSpecialMapFile, special_map));
+    KVIK_TRY_VOID(parse(files, files.added_tokens, kAddedFile, added_file));
+    KVIK_TRY(const HfAddedTokens added,
+             read_hf_added_tokens({&root, pointer(config), pointer(special_map),
+                                   pointer(added_file), keys_in_order(files.tokenizer_config)}));
+    KVIK_TRY(TokenizerSpec spec, read_model(root, steps, added));
     if (steps.bos) {
         KVIK_TRY(spec.bos, steps.bos->as_id(spec.tokens.size()));
         spec.add_bos = true;
     }
-    if (files.tokenizer_config) {
-        const std::string name = path_in(files.directory, kConfigFile);
-        KVIK_TRY(const Json config, parse_json(*files.tokenizer_config, name));
-        KVIK_TRY_VOID(read_config(HfJson(config, name), spec));
-    }
-    if (files.generation_config) {
-        const std::string name = path_in(files.directory, kGenerationFile);
-        KVIK_TRY(const Json config, parse_json(*files.generation_config, name));
-        KVIK_TRY_VOID(read_generation(HfJson(config, name), spec));
-    }
+    KVIK_TRY_VOID(read_names(added, pointer(config), spec));
+    KVIK_TRY(
+        const std::vector<TokenId> ends,
+        end_tokens_from_hf(HfEndFiles{files.directory, files.generation_config, files.config}));
+    read_ends(ends, spec);
     return spec;
 }
 
@@ -257,10 +251,19 @@ Result<std::optional<TokenizerSpec>> tokenizer_from_hf(const std::string& direct
         spaces_around_control = older && older->spaces_around_control;
     }
     if (!tokenizer) return std::nullopt;
-    KVIK_TRY(const auto config, open_if_there(directory, kConfigFile));
-    KVIK_TRY(const auto generation, open_if_there(directory, kGenerationFile));
-    KVIK_TRY(TokenizerSpec spec, tokenizer_from_hf(HfTokenizerFiles{
-                                     directory, *tokenizer, text_of(config), text_of(generation)}));
+    KVIK_TRY(const auto tokenizer_config, open_if_there(directory, kConfigFile));
+    KVIK_TRY(const auto special_map, open_if_there(directory, kSpecialMapFile));
+    KVIK_TRY(const auto added, open_if_there(directory, kAddedFile));
+    KVIK_TRY(const auto generation, open_if_there(directory, "generation_config.json"));
+    KVIK_TRY(const auto config, open_if_there(directory, "config.json"));
+    KVIK_TRY(TokenizerSpec spec,
+             tokenizer_from_hf(HfTokenizerFiles{.directory = directory,
+                                                .tokenizer = *tokenizer,
+                                                .tokenizer_config = text_of(tokenizer_config),
+                                                .generation_config = text_of(generation),
+                                                .special_tokens_map = text_of(special_map),
+                                                .added_tokens = text_of(added),
+                                                .config = text_of(config)}));
     if (spaces_around_control) spec.space_prefix = SpacePrefix::around_control;
     return spec;
 }

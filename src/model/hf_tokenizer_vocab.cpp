@@ -53,7 +53,7 @@ class VocabBuilder {
     // `n` is how many tokens there are.
     explicit VocabBuilder(size_t n) : filled_(n) {
         vocab_.tokens.resize(n);
-        vocab_.types.resize(n, TokenType::normal);
+        vocab_.types.resize(n, TokenType::control);
     }
 
     Result<void> put(const HfJson& where, TokenId id, std::string token) {
@@ -63,6 +63,7 @@ class VocabBuilder {
                                          shown(vocab_.tokens[i])));
         filled_[i] = true;
         vocab_.tokens[i] = std::move(token);
+        vocab_.types[i] = TokenType::normal;
         return {};
     }
 
@@ -119,6 +120,41 @@ std::optional<TokenId> HfVocab::find(std::string_view token) const {
     return static_cast<TokenId>(found - tokens.begin());
 }
 
+// As the tokenizers library gives ids to what is added: the first is the number of the model's own
+// tokens, or one more than the highest that was added.
+Result<void> HfVocab::add(const HfJson& root, const std::vector<HfToken>& added) {
+    if (added.empty()) return {};
+    std::unordered_map<std::string, TokenId> ids;
+    ids.reserve(tokens.size());
+    size_t next = n_model_tokens;
+    for (size_t i = 0; i < tokens.size(); ++i) {
+        if (tokens[i].empty()) continue;
+        ids.emplace(tokens[i], static_cast<TokenId>(i));
+        if (types[i] != TokenType::normal) next = std::max(next, i + 1);
+    }
+    rules.resize(tokens.size());
+    for (const HfToken& token : added) {
+        if (token.content.empty()) continue;
+        const auto [known, is_new] = ids.emplace(token.content, static_cast<TokenId>(next));
+        const size_t i = static_cast<size_t>(known->second);
+        if (i >= tokens.size()) {
+            tokens.resize(i + 1);
+            types.resize(i + 1, TokenType::control);
+            rules.resize(i + 1);
+            if (!scores.empty()) scores.resize(i + 1);
+        }
+        if (is_new && !tokens[i].empty())
+            return root.unsupported(
+                fmt::format("gets the token '{}' from a file beside it, whose id {} '{}' has",
+                            shown(token.content), i, shown(tokens[i])));
+        if (is_new) tokens[i] = token.content;
+        next = std::max(next, i + 1);
+        types[i] = token.is_special ? TokenType::control : TokenType::user_defined;
+        rules[i] = {token.takes_space_before, token.takes_space_after, token.normalized};
+    }
+    return {};
+}
+
 Result<HfVocab> read_hf_vocab(const HfJson& root, const HfJson& model, HfVocabForm form) {
     KVIK_TRY(const HfJson list, model.require("vocab"));
     const bool fits = form == HfVocabForm::ids ? list.json().is_object() : list.json().is_array();
@@ -126,23 +162,21 @@ Result<HfVocab> read_hf_vocab(const HfJson& root, const HfJson& model, HfVocabFo
         return list.lie(form == HfVocabForm::ids ? "is not an object of tokens and their ids"
                                                  : "is not a list of tokens and their scores");
     KVIK_TRY(const std::vector<AddedToken> added, read_added(root));
-    // Ids may go as far as every added token being new; the holes show below.
-    const size_t most = list.json().size() + added.size();
-    KVIK_TRY(const auto ids, read_ids(list, form, std::max<size_t>(most, 1)));
+    const size_t limit = list.json().size() + added.size() + kMaxGap;
+    KVIK_TRY(const auto ids, read_ids(list, form, limit));
     std::unordered_set<std::string_view> fresh;
-    for (const AddedToken& token : added)
+    size_t n = ids.size();  // one more than the highest id
+    for (const auto& [token, id] : ids) n = std::max(n, static_cast<size_t>(id) + 1);
+    for (const AddedToken& token : added) {
+        KVIK_TRY(const HfJson where, token.where.require("id"));
+        KVIK_TRY(const TokenId id, where.as_id(limit));
         if (!ids.contains(token.content)) fresh.insert(token.content);
-    const size_t n = ids.size() + fresh.size();
+        n = std::max(n, static_cast<size_t>(id) + 1);
+    }
 
     VocabBuilder builder(n);
-    for (const auto& [token, id] : ids) {
-        if (static_cast<size_t>(id) >= n)
-            return list.lie(
-                fmt::format("'{}' has the id {}, but there are {} tokens: ids below "
-                            "it are missing",
-                            shown(token), id, n));
-        KVIK_TRY_VOID(builder.put(list, id, std::string(token)));
-    }
+    builder.vocab().n_model_tokens = ids.size();
+    for (const auto& [token, id] : ids) KVIK_TRY_VOID(builder.put(list, id, std::string(token)));
     for (const AddedToken& token : added) {
         KVIK_TRY(const HfJson where, token.where.require("id"));
         KVIK_TRY(const TokenId id, where.as_id(n));

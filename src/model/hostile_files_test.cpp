@@ -34,10 +34,11 @@ Result<void> open_weights(const std::string& path) {
     return open_safetensors(path).map([](const std::unique_ptr<TensorFile>&) {});
 }
 
-// As far as whoever runs a model goes before the first token.
+// As far as whoever gives a model a text goes before the first token.
 Result<void> open_model(const std::string& path) {
     ThreadPool pool(1);
     KVIK_TRY(LoadedModel loaded, load_model({path, &kScalarKernels, Act::int8, &pool, {}}));
+    if (loaded.words.no_tokenizer) return tl::unexpected<Error>(*loaded.words.no_tokenizer);
     if (loaded.words.tokenizer) KVIK_TRY_VOID(make_tokenizer(std::move(*loaded.words.tokenizer)));
     for (NamedTemplate& each : loaded.words.chat_templates)
         KVIK_TRY_VOID(ChatTemplate::compile(std::move(each.source)));

@@ -13,15 +13,28 @@
 #include "model/gguf_tokenizer.h"
 #include "model/hf_chat_templates.h"
 #include "model/hf_config.h"
+#include "model/hf_end_tokens.h"
 #include "model/hf_tokenizer.h"
 
 namespace kvik {
 namespace {
 
+// A tokenizer that this version cannot use is no reason against ids.
+Result<void> take_tokenizer(Result<std::optional<TokenizerSpec>> read, ModelWords& words) {
+    if (read) {
+        words.tokenizer = std::move(*read);
+        return {};
+    }
+    if (read.error().kind != ErrorKind::unsupported) return tl::unexpected<Error>(read.error());
+    words.no_tokenizer = std::move(read).error();
+    return {};
+}
+
 Result<ModelWords> words_of(const GgufMetadata& metadata) {
     ModelWords words;
     words.architecture = metadata.find_label("general.architecture").value_or("");
-    KVIK_TRY(words.tokenizer, tokenizer_from_gguf(metadata));
+    KVIK_TRY(words.ends, end_tokens_from_gguf(metadata));
+    KVIK_TRY_VOID(take_tokenizer(tokenizer_from_gguf(metadata), words));
     KVIK_TRY(words.chat_templates, chat_templates_from_gguf(metadata));
     return words;
 }
@@ -29,7 +42,8 @@ Result<ModelWords> words_of(const GgufMetadata& metadata) {
 Result<ModelWords> words_in(const std::string& directory, std::string architecture) {
     ModelWords words;
     words.architecture = std::move(architecture);
-    KVIK_TRY(words.tokenizer, tokenizer_from_hf(directory));
+    KVIK_TRY(words.ends, end_tokens_from_hf(directory));
+    KVIK_TRY_VOID(take_tokenizer(tokenizer_from_hf(directory), words));
     KVIK_TRY(words.chat_templates, chat_templates_from_hf(directory));
     return words;
 }

@@ -24,6 +24,8 @@ Result<ModelFormat> format_of_model(const std::string& path);
 struct ModelWords {
     std::string architecture;                // as the file has it; empty: it does not say
     std::optional<TokenizerSpec> tokenizer;  // nothing: ids only
+    std::optional<Error> no_tokenizer;       // why, where the files have one that kvik cannot use
+    std::vector<TokenId> ends;               // end an answer, with a tokenizer or without
     std::vector<NamedTemplate> chat_templates;
 };
 

@@ -130,15 +130,18 @@ void words(Cases& cases) {
     };
     add(cases, about, "a model that nobody knows", speaking(tokens, "psychic").bytes());
     add(cases, about, "a pattern that nobody knows",
-        without(speaking(tokens).set("tokenizer.ggml.pre", "guess").bytes(), "tokenizer.ggml.pre"));
+        without(speaking(tokens)
+                    .set("tokenizer.ggml.pre", "guess")
+                    .set_strings("tokenizer.ggml.merges", std::array<std::string, 1>{"a b"})
+                    .bytes(),
+                "tokenizer.ggml.pre"));
+    add(cases, about, "byte-level tokens without merges", speaking(tokens).bytes());
     add(cases, about, "no tokens", without(speaking(tokens).bytes(), "tokenizer.ggml.tokens"));
     add(cases, about, "tokens that are numbers",
         without(speaking(tokens).set("tokenizer.ggml.tokens", 4u).bytes(),
                 "tokenizer.ggml.tokens"));
     add(cases, about, "3 tokens for an embedding of 4",
         speaking(std::span(tokens).first(3)).bytes());
-    add(cases, about, "a token twice",
-        speaking(std::array<std::string, 4>{"a", "b", "a", "<end>"}).bytes());
     add(cases, about, "3 types for 4 tokens",
         speaking(tokens)
             .set_array<int32_t>("tokenizer.ggml.token_type", std::array<int32_t, 3>{1, 1, 1})

@@ -54,7 +54,7 @@ void tokens(Cases& cases) {
     add(cases, about, "no model", R"({"added_tokens":[]})");
     add(cases, about, "a vocabulary that is a list", {.vocab = "[]"});
     add(cases, about, "an id twice", {.vocab = R"({"a":0,"b":1,"ab":1})"});
-    add(cases, about, "an id that nobody has", {.vocab = R"({"a":0,"b":1,"ab":3})", .added = "[]"});
+    add(cases, about, "an id of 2^20", {.vocab = R"({"a":0,"b":1,"ab":1048576})", .added = "[]"});
     add(cases, about, "an id of 2^63", {.vocab = R"({"a":0,"b":1,"ab":9223372036854775808})"});
     add(cases, about, "an id of -1", {.vocab = R"({"a":0,"b":1,"ab":-1})"});
     add(cases, about, "an id that is text", {.vocab = R"({"a":0,"b":1,"ab":"2"})"});
@@ -99,15 +99,15 @@ void steps(Cases& cases) {
         {.more = R"(,"post_processor":{"type":"TemplateProcessing","single":[{"SpecialToken":)"
                  R"({"id":"x"}}],"special_tokens":{"x":{"ids":[9]}}})"});
     HostileFile ends{about,
-                     "an end token of id 4",
+                     "an end token whose id is text",
                      {{"tokenizer.json", raw(text_of({}))},
-                      {"generation_config.json", raw(R"({"eos_token_id":[3,4]})")}},
+                      {"generation_config.json", raw(R"({"eos_token_id":[3,"4"]})")}},
                      ""};
     cases.push_back(std::move(ends));
     HostileFile named{about,
-                      "an end token that is none",
+                      "an end token that is a list",
                       {{"tokenizer.json", raw(text_of({}))},
-                       {"tokenizer_config.json", raw(R"({"eos_token":"</s>"})")}},
+                       {"tokenizer_config.json", raw(R"({"eos_token":["</s>"]})")}},
                       ""};
     cases.push_back(std::move(named));
 }

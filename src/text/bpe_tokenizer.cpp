@@ -74,7 +74,7 @@ class BpeTokenizer final : public VocabTokenizer {
     std::array<TokenId, 256> byte_ids_{};
 };
 
-Result<void> add_pieces(const TokenizerSpec& spec, Vocab& vocab) {
+void add_pieces(const TokenizerSpec& spec, Vocab& vocab) {
     PieceTable& pieces = vocab.pieces;
     for (size_t i = 0; i < spec.tokens.size(); ++i) {
         const TokenType type = vocab.types[i];
@@ -91,15 +91,12 @@ Result<void> add_pieces(const TokenizerSpec& spec, Vocab& vocab) {
         if (type == TokenType::control || type == TokenType::unknown ||
             type == TokenType::user_defined || spec.tokens[i].empty())
             continue;
-        const TokenId id = static_cast<TokenId>(i);
-        if (const std::optional<TokenId> other = pieces.index(id))
-            return tl::unexpected<Error>(duplicate_token(spec, id, *other));
+        (void)pieces.index(static_cast<TokenId>(i));  // of a token twice the lower id stands
     }
     // A merge may make a user-defined token, unless an ordinary one has the same bytes.
     for (size_t i = 0; i < spec.tokens.size(); ++i)
         if (vocab.types[i] == TokenType::user_defined && !spec.tokens[i].empty())
             (void)pieces.index(static_cast<TokenId>(i));
-    return {};
 }
 
 }  // namespace
@@ -110,8 +107,8 @@ Result<std::unique_ptr<Tokenizer>> make_bpe_tokenizer(const TokenizerSpec& spec)
     KVIK_TRY(Pretokenizer pretokenizer,
              spec.pre.empty() ? Pretokenizer::of(splits, whole) : Pretokenizer::named(spec.pre));
     KVIK_TRY(Vocab vocab, Vocab::make(spec, SpaceMark::itself, SpaceMark::itself));
-    KVIK_TRY_VOID(add_pieces(spec, vocab));
-    KVIK_TRY_VOID(vocab.add_specials(spec));
+    add_pieces(spec, vocab);
+    vocab.add_specials(spec);
     KVIK_TRY(MergeTable merges,
              MergeTable::make(spec.merges, vocab.pieces, Spelling::byte_alphabet));
     return std::make_unique<BpeTokenizer>(std::move(vocab), std::move(pretokenizer),

@@ -30,8 +30,7 @@ Result<void> add_byte_token(const TokenizerSpec& spec, TokenId id, Vocab& vocab,
                                                  "spelled <0x00> to <0xFF>",
                                                  id, shown(spelling)));
     TokenId& slot = fallback.byte_ids[*byte];
-    if (slot != kNoToken) return tl::unexpected<Error>(duplicate_token(spec, id, slot));
-    slot = id;
+    if (slot == kNoToken) slot = id;
     vocab.pieces.pool() += static_cast<char>(*byte);
     return {};
 }
@@ -54,15 +53,11 @@ Result<void> check_fallback(const TokenizerSpec& spec, const SpmFallback& fallba
                             missing));
 }
 
-Result<void> index(const TokenizerSpec& spec, TokenType type, Vocab& vocab) {
-    for (size_t i = 0; i < spec.tokens.size(); ++i) {
-        if (vocab.types[i] != type || spec.tokens[i].empty()) continue;
-        const TokenId id = static_cast<TokenId>(i);
-        const std::optional<TokenId> other = vocab.pieces.index(id);
-        if (other && type == TokenType::normal)
-            return tl::unexpected<Error>(duplicate_token(spec, id, *other));
-    }
-    return {};
+// Of a token twice the lower id stands.
+void index(const TokenizerSpec& spec, TokenType type, Vocab& vocab) {
+    for (size_t i = 0; i < spec.tokens.size(); ++i)
+        if (vocab.types[i] == type && !spec.tokens[i].empty())
+            (void)vocab.pieces.index(static_cast<TokenId>(i));
 }
 
 }  // namespace
@@ -91,10 +86,10 @@ Result<SpmFallback> add_spm_pieces(const TokenizerSpec& spec, SpmIndex which, Vo
             append_unmarked(spec.tokens[i], vocab.pieces.pool());
         vocab.pieces.close_piece();
     }
-    KVIK_TRY_VOID(index(spec, TokenType::normal, vocab));
+    index(spec, TokenType::normal, vocab);
     // A merge may make a user-defined token, unless an ordinary one has the same bytes.
     if (which == SpmIndex::all_but_control)
-        KVIK_TRY_VOID(index(spec, TokenType::user_defined, vocab));
+        index(spec, TokenType::user_defined, vocab);
     KVIK_TRY_VOID(check_fallback(spec, fallback));
     return fallback;
 }

@@ -1,7 +1,7 @@
 // What the SentencePiece kinds (by scores, by merges, Unigram) have in common: their pieces, and
 // what becomes of text that has none.
 //
-// Errors    byte tokens that are misspelled, there twice or not all there; a piece there twice.
+// Errors    byte tokens that are misspelled or not all there.
 // Invariant U+2581 in a piece is a space. Control and byte tokens are no pieces of text: only a
 //           byte that has no other token becomes its byte token.
 #pragma once

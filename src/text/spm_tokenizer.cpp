@@ -101,7 +101,7 @@ Result<std::unique_ptr<Tokenizer>> make_spm_tokenizer(const TokenizerSpec& spec)
     const bool by_merges = spec.scores.empty();
     KVIK_TRY(tables.fallback,
              add_spm_pieces(spec, by_merges ? SpmIndex::all_but_control : SpmIndex::normal, vocab));
-    KVIK_TRY_VOID(vocab.add_specials(spec));
+    vocab.add_specials(spec);
     for (size_t i = 0; i < spec.tokens.size() && !spec.splits_at_spaces; ++i)
         if (vocab.types[i] == TokenType::normal ||
             (by_merges && vocab.types[i] == TokenType::user_defined))

@@ -248,8 +248,7 @@ TEST(SpmTokenizer, says_what_is_wrong_with_its_byte_tokens_and_scores) {
     spec.tokens[0x41] = "<0xG1>";
     EXPECT_NE(testing::error_of(spec).find("tokens[65]"), std::string::npos);
     spec.tokens[0x41] = "<0x42>";
-    EXPECT_NE(testing::error_of(spec).find("tokens[66] '<0x42>' is there already as tokens[65]"),
-              std::string::npos);
+    EXPECT_NE(testing::error_of(spec).find("no <0x41>"), std::string::npos);
     spec.tokens[0x41] = "A";
     spec.types[0x41] = TokenType::normal;
     EXPECT_NE(testing::error_of(spec).find("<0x41>"), std::string::npos);

@@ -46,12 +46,6 @@ Result<void> check_id(const TokenizerSpec& spec, std::string_view field,
 
 }  // namespace
 
-Error duplicate_token(const TokenizerSpec& spec, TokenId id, TokenId other) {
-    return lie(fmt::format("tokens[{}] '{}' is there already as tokens[{}]", id,
-                           shown(spec.tokens[static_cast<size_t>(id)]), other))
-        .value();
-}
-
 Result<void> check_spec(const TokenizerSpec& spec) {
     const size_t n_tokens = spec.tokens.size();
     if (n_tokens == 0 || n_tokens > kMaxTokens)
@@ -114,7 +108,7 @@ Result<Vocab> Vocab::make(const TokenizerSpec& spec, SpaceMark mark, SpaceMark s
     return Vocab(spec, std::move(normalizer), mark, special_mark);
 }
 
-Result<void> Vocab::add_specials(const TokenizerSpec& spec) {
+void Vocab::add_specials(const TokenizerSpec& spec) {
     for (size_t i = 0; i < types.size(); ++i) {
         const bool user_defined = types[i] == TokenType::user_defined;
         const std::string& spelling = spec.tokens[i];
@@ -127,16 +121,9 @@ Result<void> Vocab::add_specials(const TokenizerSpec& spec) {
                 (void)normalized_specials.add(normal, id, SpecialUse::user_defined);
             continue;
         }
-        std::optional<TokenId> other = specials.add(
-            spelling, id, user_defined ? SpecialUse::user_defined : SpecialUse::control);
-        if (!other) {
-            other = pieces.find(spelling);
-            if (other && (*other == id || spec.tokens[static_cast<size_t>(*other)] != spelling))
-                other.reset();  // itself, or other bytes that only read the same
-        }
-        if (other) return tl::unexpected<Error>(duplicate_token(spec, id, *other));
+        (void)specials.add(spelling, id,
+                           user_defined ? SpecialUse::user_defined : SpecialUse::control);
     }
-    return {};
 }
 
 VocabTokenizer::VocabTokenizer(Vocab vocab) : vocab_(std::move(vocab)) {

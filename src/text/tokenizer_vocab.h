@@ -27,8 +27,6 @@ inline constexpr size_t kMaxTokenBytes = 4096;
 inline constexpr size_t kMaxVocabBytes = size_t{1} << 30;
 
 Result<void> check_spec(const TokenizerSpec& spec);
-// "tokens[17] 'a' is there already as tokens[3]".
-Error duplicate_token(const TokenizerSpec& spec, TokenId id, TokenId other);
 
 struct Vocab {
     PieceTable pieces;
@@ -44,8 +42,9 @@ struct Vocab {
     // Takes types and ids of note from a checked spec; pieces and specials are still empty. `mark`
     // is what U+2581 is in the kind's pieces, `special_mark` in tokens found as written.
     static Result<Vocab> make(const TokenizerSpec& spec, SpaceMark mark, SpaceMark special_mark);
-    // After the pieces are there and indexed: control and user-defined tokens become specials.
-    Result<void> add_specials(const TokenizerSpec& spec);
+    // After the pieces are there and indexed: control and user-defined tokens become specials; of
+    // one that is there twice the lower id stands.
+    void add_specials(const TokenizerSpec& spec);
     FindRule rule(TokenId id) const {
         return rules.empty() ? FindRule{} : rules[static_cast<size_t>(id)];
     }

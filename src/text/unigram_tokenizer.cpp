@@ -109,7 +109,7 @@ Result<std::unique_ptr<Tokenizer>> make_unigram_tokenizer(const TokenizerSpec& s
         return fail(ErrorKind::file, "tokenizer: unk is missing: a Unigram model needs it");
     KVIK_TRY(Vocab vocab, Vocab::make(spec, SpaceMark::space, spec.special_mark));
     KVIK_TRY(SpmFallback fallback, add_spm_pieces(spec, SpmIndex::all_but_control, vocab));
-    KVIK_TRY_VOID(vocab.add_specials(spec));
+    vocab.add_specials(spec);
     std::vector<PieceTrie::Piece> pieces;
     WordBorders words;
     for (size_t i = 0; i < spec.tokens.size(); ++i) {
