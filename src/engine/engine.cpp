@@ -29,8 +29,8 @@ Result<std::unique_ptr<Engine::Impl>> Engine::Impl::open(EngineParts parts,
                                                          const EngineOptions& options) {
     KVIK_TRY(Settings settings, settle(options, parts.model->spec()));
     std::unique_ptr<Impl> impl(new Impl(std::move(parts), settings));
-    impl->end_tokens = find_end_tokens(impl->parts.tokenizer.get(),
-                                       impl->parts.chat_template.get(), impl->parts.ends);
+    impl->end_tokens = find_end_tokens(impl->parts.tokenizer.get(), impl->parts.chat_template.get(),
+                                       impl->parts.ends);
     impl->used = {.isa = impl->parts.isa,
                   .act = options.act.value_or(std::string(kDefaultAct)),
                   .kv = std::string(kv_type_name(options.kv_type)),

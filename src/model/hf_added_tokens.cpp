@@ -95,8 +95,7 @@ class HomeReader {
         for (const std::string& key : homes_.config_keys) {
             if (!key.ends_with("_token") || is_usual_name(key)) continue;
             KVIK_TRY(const auto value, config.find(key));
-            if (value && value->json().is_string())
-                KVIK_TRY_VOID(put_name(key, *value, false));
+            if (value && value->json().is_string()) KVIK_TRY_VOID(put_name(key, *value, false));
         }
         KVIK_TRY(const auto extra, config.find(kExtra));
         if (extra) KVIK_TRY_VOID(put_extra(*extra));
@@ -179,9 +178,8 @@ class HomeReader {
             if (!id.is_number_integer())
                 return file.lie(fmt::format("has '{}' without an id", shown(content)));
             const bool is_special = is_known_special(content);
-            put_by_id(id.get<int64_t>(), {.content = content,
-                                          .is_special = is_special,
-                                          .normalized = !is_special});
+            put_by_id(id.get<int64_t>(),
+                      {.content = content, .is_special = is_special, .normalized = !is_special});
         }
         return {};
     }
@@ -212,9 +210,8 @@ class HomeReader {
                                       !objects_of_config_.contains(name.first) &&
                                       name.second.token.content == content;
                            }) ||
-               std::any_of(extra_.begin(), extra_.end(), [&](const Written& extra) {
-                   return extra.token.content == content;
-               });
+               std::any_of(extra_.begin(), extra_.end(),
+                           [&](const Written& extra) { return extra.token.content == content; });
     }
 
     std::optional<std::string> name_of(std::string_view key) const {

@@ -22,9 +22,9 @@ struct ClassEnd {
     std::string_view model_type;
     TokenId end = 0;
 };
-constexpr std::array kClassEnds = {
-    ClassEnd{"llama", 2},  ClassEnd{"mistral", 2}, ClassEnd{"gemma3_text", 1},
-    ClassEnd{"gemma3", 1}, ClassEnd{"gpt2", 50256}};
+constexpr std::array kClassEnds = {ClassEnd{"llama", 2}, ClassEnd{"mistral", 2},
+                                   ClassEnd{"gemma3_text", 1}, ClassEnd{"gemma3", 1},
+                                   ClassEnd{"gpt2", 50256}};
 
 Result<void> add_end(const HfJson& one, std::vector<TokenId>& ends) {
     const nlohmann::json& json = one.json();

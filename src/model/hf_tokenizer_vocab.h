@@ -26,7 +26,7 @@ struct HfVocab {
     std::vector<FindRule> rules;
     std::vector<double> scores;  // of a Unigram model
 
-    size_t n_model_tokens = 0;   // how many model.vocab has
+    size_t n_model_tokens = 0;  // how many model.vocab has
 
     std::optional<TokenId> find(std::string_view token) const;  // linear
     // Each becomes a token of its kind: one that is there keeps its id, a new one has the next.

@@ -88,8 +88,7 @@ Result<SpmFallback> add_spm_pieces(const TokenizerSpec& spec, SpmIndex which, Vo
     }
     index(spec, TokenType::normal, vocab);
     // A merge may make a user-defined token, unless an ordinary one has the same bytes.
-    if (which == SpmIndex::all_but_control)
-        index(spec, TokenType::user_defined, vocab);
+    if (which == SpmIndex::all_but_control) index(spec, TokenType::user_defined, vocab);
     KVIK_TRY_VOID(check_fallback(spec, fallback));
     return fallback;
 }

@@ -183,10 +183,11 @@ TEST(TokenizerSpec, of_a_token_twice_the_lower_id_stands) {
     size_t n_kinds = 0;
     for (TokenizerSpec spec : both_kinds()) {
         const auto once = testing::tokenizer_of(spec);
-        const std::vector<TokenId> ids = once->encode("<|start|>the thing<|end|>", Specials::recognised);
+        const std::vector<TokenId> ids =
+            once->encode("<|start|>the thing<|end|>", Specials::recognised);
         const size_t n = spec.tokens.size();
-        for (const TokenType type : {TokenType::normal, TokenType::control, TokenType::user_defined,
-                                     TokenType::unused})
+        for (const TokenType type :
+             {TokenType::normal, TokenType::control, TokenType::user_defined, TokenType::unused})
             for (size_t id = 0; id < n; ++id) {
                 if (spec.types[id] != type) continue;
                 spec.tokens.push_back(spec.tokens[id]);
@@ -196,7 +197,8 @@ TEST(TokenizerSpec, of_a_token_twice_the_lower_id_stands) {
         const auto twice = testing::tokenizer_of(spec);
         EXPECT_GT(twice->n_tokens(), once->n_tokens());
         EXPECT_EQ(twice->encode("<|start|>the thing<|end|>", Specials::recognised), ids);
-        for (TokenId id = static_cast<TokenId>(n); id < static_cast<TokenId>(twice->n_tokens()); ++id)
+        for (TokenId id = static_cast<TokenId>(n); id < static_cast<TokenId>(twice->n_tokens());
+             ++id)
             EXPECT_FALSE(twice->find(twice->piece(id)) == id) << id;
         ++n_kinds;
     }
