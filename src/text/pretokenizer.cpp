@@ -37,11 +37,18 @@ PCRE2_SPTR units(std::string_view text) {
     return reinterpret_cast<PCRE2_SPTR>(text.data());
 }
 
-Result<Code> compile(std::string_view source, Matching matching) {
-    KVIK_TRY(const std::string pattern, translate_regex(source));
+// One split: its expression over kinds of characters.
+struct Split {
+    Code code;
+    CharacterKinds kinds;
+};
+
+Result<Split> compile(std::string_view source, Matching matching) {
+    KVIK_TRY(KindRegex regex, translate_regex(source));
+    const std::string& pattern = regex.pattern;
     int error = 0;
     PCRE2_SIZE offset = 0;
-    Code code(pcre2_compile(units(pattern), pattern.size(), PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C,
+    Code code(pcre2_compile(units(pattern), pattern.size(), 0,
                             &error, &offset, nullptr));
     if (code == nullptr) {
         std::array<PCRE2_UCHAR, 120> why{};
@@ -60,7 +67,22 @@ Result<Code> compile(std::string_view source, Matching matching) {
                                 shown(source)));
     // Where executable memory is refused, this fails and matching is interpreted.
     if (matching == Matching::jit) (void)pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);
-    return code;
+    return Split{std::move(code), std::move(regex.kinds)};
+}
+
+size_t character_bytes(char lead) {
+    const auto byte = static_cast<uint8_t>(lead);
+    return byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
+}
+
+// Ends in characters -> ends in bytes of the text.
+void to_bytes(std::string_view text, size_t first_byte, std::span<uint32_t> ends) {
+    size_t at = 0;
+    uint32_t n_characters = 0;
+    for (uint32_t& end : ends) {
+        for (; n_characters < end; ++n_characters) at += character_bytes(text[at]);
+        end = static_cast<uint32_t>(first_byte + at);
+    }
 }
 
 }  // namespace
@@ -82,7 +104,7 @@ static bool end_before_spaces(std::span<const std::string_view> splits) {
 struct Pretokenizer::Compiled {
     WholePieces whole = WholePieces::merged;
     bool ends_before_spaces = false;
-    std::vector<Code> splits;
+    std::vector<Split> splits;
     Context context;
     uint32_t options = 0;
 
@@ -96,10 +118,10 @@ struct Pretokenizer::Compiled {
         return n;
     }
 
-    // Cuts text[begin, end), valid UTF-8, by one split. Says whether it met no limit.
-    bool cut(const Code& code, std::string_view text, uint32_t begin, uint32_t end,
+    // Cuts kinds[begin, end) by one split. Says whether it met no limit.
+    bool cut(const Code& code, std::string_view kinds, uint32_t begin, uint32_t end,
              pcre2_match_data* match, std::vector<uint32_t>& ends) const {
-        const std::string_view part = text.substr(begin, end - begin);
+        const std::string_view part = kinds.substr(begin, end - begin);
         uint32_t done = 0;
         while (done < part.size()) {
             const int n = find(code, part, done, match);
@@ -115,6 +137,32 @@ struct Pretokenizer::Compiled {
             done = to;
         }
         return true;
+    }
+
+    // Appends the ends of the pieces of valid UTF-8, not empty, that begins at `first_byte`.
+    void split(std::string_view text, size_t first_byte, std::string& kinds,
+               pcre2_match_data* match, std::vector<uint32_t>& ends) const {
+        const size_t first = ends.size();
+        std::vector<uint32_t> before;
+        for (const Split& one : splits) {
+            one.kinds.spell(text, kinds);
+            before.assign(ends.begin() + static_cast<ptrdiff_t>(first), ends.end());
+            if (before.empty()) before.push_back(static_cast<uint32_t>(kinds.size()));
+            ends.resize(first);
+            uint32_t begin = 0;
+            bool may_cut = true;
+            for (uint32_t end : before) {
+                if (may_cut)
+                    may_cut = cut(one.code, kinds, begin, end, match, ends);
+                else
+                    ends.push_back(end);
+                begin = end;
+            }
+        }
+        if (splits.empty())
+            ends.push_back(static_cast<uint32_t>(first_byte + text.size()));
+        else
+            to_bytes(text, first_byte, std::span(ends).subspan(first));
     }
 };
 
@@ -140,15 +188,15 @@ Result<Pretokenizer> Pretokenizer::of(std::span<const std::string_view> splits, 
     compiled->whole = whole;
     compiled->ends_before_spaces = end_before_spaces(splits);
     for (std::string_view split : splits) {
-        KVIK_TRY(Code code, compile(split, matching));
-        compiled->splits.push_back(std::move(code));
+        KVIK_TRY(Split compiled_split, compile(split, matching));
+        compiled->splits.push_back(std::move(compiled_split));
     }
     compiled->context.reset(pcre2_match_context_create(nullptr));
     if (compiled->context == nullptr)
         return fail(ErrorKind::memory, "no memory for a pre-tokenizer: free some");
     pcre2_set_match_limit(compiled->context.get(), kMatchLimit);
     pcre2_set_heap_limit(compiled->context.get(), kHeapLimitKib);
-    compiled->options = PCRE2_NO_UTF_CHECK | PCRE2_NOTEMPTY;
+    compiled->options = PCRE2_NOTEMPTY;
     if (matching == Matching::interpreted) compiled->options |= PCRE2_NO_JIT;
     return Pretokenizer(std::move(compiled));
 }
@@ -166,24 +214,10 @@ void Pretokenizer::split(std::string_view text, std::vector<uint32_t>& ends) con
     ends.clear();
     const Match match(pcre2_match_data_create(1, nullptr));
     KVIK_CHECK(match != nullptr, "there is memory for one match");
-    std::vector<uint32_t> before;
+    std::string kinds;
     for (size_t at = 0; at < text.size();) {
         const size_t n_valid = utf8_valid_prefix(text.substr(at));
-        const size_t first = ends.size();
-        if (n_valid > 0) ends.push_back(static_cast<uint32_t>(at + n_valid));
-        for (const Code& code : compiled_->splits) {
-            before.assign(ends.begin() + static_cast<ptrdiff_t>(first), ends.end());
-            ends.resize(first);
-            uint32_t begin = static_cast<uint32_t>(at);
-            bool may_cut = true;
-            for (uint32_t end : before) {
-                if (may_cut)
-                    may_cut = compiled_->cut(code, text, begin, end, match.get(), ends);
-                else
-                    ends.push_back(end);
-                begin = end;
-            }
-        }
+        if (n_valid > 0) compiled_->split(text.substr(at, n_valid), at, kinds, match.get(), ends);
         at += n_valid;
         const size_t broken = at;
         while (at < text.size()) {
