@@ -1,78 +1,176 @@
 #include "text/utf8_nfc.h"
 
-#include <utf8proc.h>
-
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <span>
 #include <vector>
 
-#include "base/check.h"
+#include "text/unicode_tables.h"
 #include "text/utf8.h"
 
 namespace kvik {
 namespace {
 
-constexpr auto kOptions = static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE);
+// Hangul syllables are composed by arithmetic: Unicode 9.0, section 3.12.
+constexpr uint32_t kSyllables = 0xAC00, kLeads = 0x1100, kVowels = 0x1161, kTails = 0x11A7;
+constexpr uint32_t kLeadCount = 19, kVowelCount = 21, kTailCount = 28;
+constexpr uint32_t kSyllableCount = kLeadCount * kVowelCount * kTailCount;
 
 bool is_ascii(char c) {
     return static_cast<unsigned char>(c) < 0x80;
 }
 
-int combining_class(int32_t character) {
-    return utf8proc_get_property(character)->combining_class;
+uint8_t combining_class(uint32_t character) {
+    const std::span<const uint32_t> runs = unicode_combining_classes();
+    const auto after = std::upper_bound(runs.begin(), runs.end(), character << 8 | 0xFF);
+    return static_cast<uint8_t>(*(after - 1));
 }
+
+const Decomposition* find_parts(uint32_t character) {
+    const std::span<const Decomposition> all = unicode_decompositions();
+    const auto found = std::lower_bound(
+        all.begin(), all.end(), character,
+        [](const Decomposition& one, uint32_t value) { return one.character < value; });
+    return found == all.end() || found->character != character ? nullptr : &*found;
+}
+
+struct Pair {
+    uint64_t parts = 0;
+    uint32_t whole = 0;
+};
+
+const std::vector<Pair>& pairs() {
+    static const std::vector<Pair> sorted = [] {
+        std::vector<Pair> made;
+        for (const Decomposition& one : unicode_decompositions())
+            if (one.composes) made.push_back({uint64_t{one.first} << 32 | one.second, one.character});
+        std::sort(made.begin(), made.end(),
+                  [](const Pair& a, const Pair& b) { return a.parts < b.parts; });
+        return made;
+    }();
+    return sorted;
+}
+
+// Nothing: they stay two characters.
+std::optional<uint32_t> composed(uint32_t first, uint32_t second) {
+    if (first - kLeads < kLeadCount && second - kVowels < kVowelCount)
+        return kSyllables + ((first - kLeads) * kVowelCount + (second - kVowels)) * kTailCount;
+    if (first - kSyllables < kSyllableCount && (first - kSyllables) % kTailCount == 0 &&
+        second - kTails - 1 < kTailCount - 1)
+        return first + (second - kTails);
+    const uint64_t parts = uint64_t{first} << 32 | second;
+    const auto found =
+        std::lower_bound(pairs().begin(), pairs().end(), parts,
+                         [](const Pair& one, uint64_t value) { return one.parts < value; });
+    if (found == pairs().end() || found->parts != parts) return std::nullopt;
+    return found->whole;
+}
+
+uint32_t decoded(std::string_view unit) {
+    const auto tail = [&](size_t i) { return uint32_t{static_cast<uint8_t>(unit[i])} & 0x3F; };
+    const uint32_t lead = static_cast<uint8_t>(unit[0]);
+    switch (unit.size()) {
+        case 1:
+            return lead;
+        case 2:
+            return (lead & 31) << 6 | tail(1);
+        case 3:
+            return (lead & 15) << 12 | tail(1) << 6 | tail(2);
+        default:
+            return (lead & 7) << 18 | tail(1) << 12 | tail(2) << 6 | tail(3);
+    }
+}
+
+void append_utf8(uint32_t code, std::string& out) {
+    const auto tail = [&](int shift) { return static_cast<char>(0x80 | (code >> shift & 0x3F)); };
+    if (code < 0x80) {
+        out += static_cast<char>(code);
+    } else if (code < 0x800) {
+        out += {static_cast<char>(0xC0 | code >> 6), tail(0)};
+    } else if (code < 0x10000) {
+        out += {static_cast<char>(0xE0 | code >> 12), tail(6), tail(0)};
+    } else {
+        out += {static_cast<char>(0xF0 | code >> 18), tail(12), tail(6), tail(0)};
+    }
+}
+
+struct Character {
+    uint32_t code = 0;
+    uint8_t combining = 0;
+};
 
 // Valid UTF-8 whose neighbours cannot compose with it.
 class Composer {
   public:
     void append(std::string_view text, std::string& out) {
         characters_.clear();
-        for (size_t at = 0; at < text.size();) at += decompose(text.substr(at));
-        order();
-        const utf8proc_ssize_t n = utf8proc_normalize_utf32(
-            characters_.data(), static_cast<utf8proc_ssize_t>(characters_.size()), kOptions);
-        for (utf8proc_ssize_t i = 0; i < n; ++i) {
-            std::array<utf8proc_uint8_t, 4> bytes{};
-            const utf8proc_ssize_t n_bytes =
-                utf8proc_encode_char(characters_[static_cast<size_t>(i)], bytes.data());
-            out.append(reinterpret_cast<const char*>(bytes.data()), static_cast<size_t>(n_bytes));
+        for (size_t at = 0; at < text.size();) {
+            const size_t n_bytes = utf8_unit(text.substr(at)).n_bytes;
+            decompose(decoded(text.substr(at, n_bytes)));
+            at += n_bytes;
         }
+        order();
+        compose();
+        for (const Character& character : characters_) append_utf8(character.code, out);
     }
 
   private:
-    size_t decompose(std::string_view text) {
-        int32_t character = 0;
-        const utf8proc_ssize_t n_bytes =
-            utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                             static_cast<utf8proc_ssize_t>(text.size()), &character);
-        std::array<int32_t, 32> parts{};  // of one character: 4 at most
-        int boundary = 0;
-        const utf8proc_ssize_t n_parts =
-            utf8proc_decompose_char(character, parts.data(), parts.size(), kOptions, &boundary);
-        KVIK_CHECK(n_bytes > 0 && n_parts >= 0 && static_cast<size_t>(n_parts) <= parts.size(),
-                   "a character of valid UTF-8 can be decomposed");
-        characters_.insert(characters_.end(), parts.begin(), parts.begin() + n_parts);
-        return static_cast<size_t>(n_bytes);
+    void decompose(uint32_t code) {
+        const uint32_t syllable = code - kSyllables;
+        if (syllable < kSyllableCount) {
+            put(kLeads + syllable / (kVowelCount * kTailCount));
+            put(kVowels + syllable / kTailCount % kVowelCount);
+            if (syllable % kTailCount != 0) put(kTails + syllable % kTailCount);
+            return;
+        }
+        const Decomposition* parts = code < 0xC0 ? nullptr : find_parts(code);
+        if (parts == nullptr) return put(code);
+        decompose(parts->first);  // the second part is whole
+        if (parts->second != 0) put(parts->second);
     }
 
-    // Canonical order of every run of combining marks. utf8proc's own takes quadratic time.
+    void put(uint32_t code) {
+        characters_.push_back({code, code < 0x300 ? uint8_t{0} : combining_class(code)});
+    }
+
+    // Canonical order of every run of combining marks.
     void order() {
         for (size_t i = 0; i < characters_.size();) {
             size_t end = i;
-            while (end < characters_.size() && combining_class(characters_[end]) != 0) ++end;
+            while (end < characters_.size() && characters_[end].combining != 0) ++end;
             std::stable_sort(
                 characters_.begin() + static_cast<ptrdiff_t>(i),
                 characters_.begin() + static_cast<ptrdiff_t>(end),
-                [](int32_t a, int32_t b) { return combining_class(a) < combining_class(b); });
+                [](Character a, Character b) { return a.combining < b.combining; });
             i = end + 1;
         }
     }
 
-    std::vector<int32_t> characters_;
+    // Each goes into the last starter before it, unless one of its class or higher is between.
+    void compose() {
+        size_t n = 0;
+        std::optional<size_t> starter;
+        uint8_t between = 0;  // class of the last character behind the starter
+        for (const Character character : characters_) {
+            const bool is_next = starter && n == *starter + 1;
+            if (starter && (is_next || between < character.combining)) {
+                if (const auto whole = composed(characters_[*starter].code, character.code)) {
+                    characters_[*starter].code = *whole;
+                    continue;
+                }
+            }
+            if (character.combining == 0) starter = n;
+            between = character.combining;
+            characters_[n++] = character;
+        }
+        characters_.resize(n);
+    }
+
+    std::vector<Character> characters_;
 };
 
 }  // namespace
-
 void append_nfc(std::string_view text, std::string& out) {
     Composer composer;
     for (size_t at = 0; at < text.size();) {
