@@ -48,8 +48,7 @@ Result<Split> compile(std::string_view source, Matching matching) {
     const std::string& pattern = regex.pattern;
     int error = 0;
     PCRE2_SIZE offset = 0;
-    Code code(pcre2_compile(units(pattern), pattern.size(), 0,
-                            &error, &offset, nullptr));
+    Code code(pcre2_compile(units(pattern), pattern.size(), 0, &error, &offset, nullptr));
     if (code == nullptr) {
         std::array<PCRE2_UCHAR, 120> why{};
         (void)pcre2_get_error_message(error, why.data(), why.size());

@@ -265,9 +265,7 @@ class Translator {
     }
 
     // A minus at the end of a class is one.
-    bool is_range() const {
-        return rest().size() > 1 && now() == '-' && source_[at_ + 1] != ']';
-    }
+    bool is_range() const { return rest().size() > 1 && now() == '-' && source_[at_ + 1] != ']'; }
 
     CodePoints range_from(const Atom& first) {
         ++at_;

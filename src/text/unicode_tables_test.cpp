@@ -19,7 +19,8 @@ namespace {
 using Json = nlohmann::json;
 
 const Json& record() {
-    static const Json json = Json::parse(std::ifstream(KVIK_SOURCE_DIR "/tests/golden/unicode.json"));
+    static const Json json =
+        Json::parse(std::ifstream(KVIK_SOURCE_DIR "/tests/golden/unicode.json"));
     return json;
 }
 
@@ -55,7 +56,8 @@ TEST(UnicodeTables, every_character_is_of_the_class_that_was_recorded) {
     for (const auto& [name, want] : record()["classes"].items()) {
         const auto set = name == "s" ? CodePoints::white_space() : *CodePoints::property(name);
         std::string lines;
-        const size_t n = for_each_in(set, [&](uint32_t code) { lines += fmt::format("{}\n", code); });
+        const size_t n =
+            for_each_in(set, [&](uint32_t code) { lines += fmt::format("{}\n", code); });
         EXPECT_EQ(n, want[0].get<size_t>()) << name;
         EXPECT_EQ(digest_of(lines), want[1].get<std::string>()) << name;
         if (name.size() == 2) n_all += n;

@@ -44,7 +44,8 @@ const std::vector<Pair>& pairs() {
     static const std::vector<Pair> sorted = [] {
         std::vector<Pair> made;
         for (const Decomposition& one : unicode_decompositions())
-            if (one.composes) made.push_back({uint64_t{one.first} << 32 | one.second, one.character});
+            if (one.composes)
+                made.push_back({uint64_t{one.first} << 32 | one.second, one.character});
         std::sort(made.begin(), made.end(),
                   [](const Pair& a, const Pair& b) { return a.parts < b.parts; });
         return made;
@@ -139,10 +140,9 @@ class Composer {
         for (size_t i = 0; i < characters_.size();) {
             size_t end = i;
             while (end < characters_.size() && characters_[end].combining != 0) ++end;
-            std::stable_sort(
-                characters_.begin() + static_cast<ptrdiff_t>(i),
-                characters_.begin() + static_cast<ptrdiff_t>(end),
-                [](Character a, Character b) { return a.combining < b.combining; });
+            std::stable_sort(characters_.begin() + static_cast<ptrdiff_t>(i),
+                             characters_.begin() + static_cast<ptrdiff_t>(end),
+                             [](Character a, Character b) { return a.combining < b.combining; });
             i = end + 1;
         }
     }
