@@ -133,6 +133,7 @@ struct Beam {
 struct Summary {
     FinishReason reason = FinishReason::length;
     Timings timings;
+    uint64_t seed = 0;                  // the request's, or the one that the engine drew
     std::string logits_sha256;          // hex; empty unless asked for
     uint32_t kv_blocks = 0;             // blocks the sequence held at its end
     std::optional<KvReport> kv_report;  // if asked for

@@ -99,7 +99,7 @@ ChatLoop::Done ChatLoop::regenerate(const std::string&) {
     if (settings_.sampling.temperature == 0) {
         say("temp is 0, another seed changes nothing: /set temp 0.7 for another answer");
     } else if (find_message(session().messages(), 0)) {
-        say(fmt::format("seed {}", settings_.sampling.seed + offset));
+        say(fmt::format("seed {}", *settings_.sampling.seed + offset));
     }
     talk_now().before_another();
     seed_offset_ = offset;

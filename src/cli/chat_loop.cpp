@@ -91,7 +91,7 @@ void ChatLoop::greet() {
                     printable(model.name.empty() ? model.architecture : model.name), context()));
     if (settings_.sampling.temperature > 0)
         say(fmt::format("seed {}: --seed {} gives the same answers to the same messages",
-                        settings_.sampling.seed, settings_.sampling.seed));
+                        *settings_.sampling.seed, *settings_.sampling.seed));
     say("/help lists the commands, Ctrl-D leaves");
     if (input_.trouble()) say(printable(*input_.trouble()));
 }
@@ -127,7 +127,7 @@ ChatLoop::Done ChatLoop::take(const Typed& typed) {
 Result<bool> ChatLoop::answer(const Ask& ask, std::string_view then) {
     GenerateRequest how;
     how.sampling = settings_.sampling;
-    how.sampling.seed += std::exchange(seed_offset_, 0);
+    *how.sampling.seed += std::exchange(seed_offset_, 0);
     how.max_new_tokens = settings_.answer.max_new_tokens;
     how.end_tokens = settings_.answer.end_tokens;
     how.stop = settings_.answer.stop;

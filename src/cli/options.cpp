@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <optional>
-#include <random>
 
 namespace kvik::cli {
 
@@ -184,10 +183,6 @@ static Setter into_sampling(SamplingParams& sampling, float SamplingParams::*fie
     };
 }
 
-uint64_t draw_seed() {
-    return std::random_device()();
-}
-
 void add_sampling_flags(Flags& flags, SamplingParams& sampling) {
     const auto real = [&](const char* name, const char* value, float SamplingParams::*field,
                           const char* help, std::vector<std::string> aliases = {}) {
@@ -228,7 +223,8 @@ void add_sampling_flags(Flags& flags, SamplingParams& sampling) {
                        "-1: another one each time)",
                .set = [&sampling](std::string_view text) -> Result<void> {
                    if (text == "-1") return {};
-                   return into(sampling.seed, {0, UINT64_MAX})(text);
+                   KVIK_TRY(sampling.seed, parse_whole(text, {0, UINT64_MAX}));
+                   return {};
                },
                .settable = Settable::anywhere,
                .aliases = {"-s"}});

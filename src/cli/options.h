@@ -20,8 +20,6 @@ void add_model(Flags& flags, std::string& path, std::optional<std::string>* syst
 void add_engine_flags(Flags& flags, EngineOptions& engine);
 void add_cache_switch(Flags& flags, EngineOptions& engine);
 void add_answer_flags(Flags& flags, AnswerOptions& answer);
-// What sampling.seed is where nobody gives one: short enough to be typed.
-uint64_t draw_seed();
 // --seed -1 leaves the seed as it is.
 void add_sampling_flags(Flags& flags, SamplingParams& sampling);
 void add_draft_flag(Flags& flags);

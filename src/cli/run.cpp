@@ -174,7 +174,7 @@ Json describe(const Reply& reply, const std::vector<TokenId>& prompt, const Engi
           {"ubatch", used.ubatch},
           {"threads", used.n_threads},
           {"context", used.context},
-          {"seed", options.sampling.seed}}},
+          {"seed", summary.seed}}},
         {"template", template_used(options, engine)},
         {"notes", used.notes},
         {"timings",
@@ -216,8 +216,10 @@ void tell_full_context(const Reply& reply, const Engine& engine) {
 // By which the answer can be had again. Those of several answers stand in their headers.
 void tell_seed(const RunOptions& options) {
     const bool is_drawn = options.sampling.temperature > 0 && !options.several.n_beams;
-    if (is_drawn && !options.several.n_samples && is_terminal(STDERR_FILENO))
-        note_dim(fmt::format("kvik: seed {}", options.sampling.seed));
+    if (is_drawn && !options.several.n_samples && is_terminal(STDERR_FILENO)) {
+        note_dim(fmt::format("kvik: seed {}", *options.sampling.seed));
+        note("\n");
+    }
 }
 
 // The first answer shows as it comes; by then the others are there, or nearly. Ctrl-C ends them all.
@@ -230,8 +232,8 @@ Result<std::vector<Reply>> listen(std::vector<Stream>& streams, Interrupts& inte
             return options.json ? Result<void>() : put(text);
         };
         if (options.several.n_samples)
-            KVIK_TRY_VOID(
-                show(header_of(index, options.several.n_streams(), options.sampling.seed + index)));
+            KVIK_TRY_VOID(show(
+                header_of(index, options.several.n_streams(), *options.sampling.seed + index)));
         KVIK_TRY(Reply reply, collect(stream, interrupts, show));
         if (!reply.text.empty() && !reply.text.ends_with('\n')) KVIK_TRY_VOID(show("\n"));
         if (reply.summary.reason == FinishReason::cancelled)
@@ -245,7 +247,7 @@ Result<std::vector<Reply>> listen(std::vector<Stream>& streams, Interrupts& inte
 
 Result<int> run(const Call& call) {
     RunOptions options;
-    options.sampling.seed = draw_seed();
+    options.sampling.seed = draw_seed();  // the headers of several answers name it before they come
     const Flags flags = run_flags(options);
     KVIK_TRY(const auto shown, begin(flags, call));
     if (shown) return *shown;
@@ -292,7 +294,7 @@ Result<int> run(const Call& call) {
     const Reply& first = replies.front();
     if (options.json) {
         Json out = describe(first, prompt, *engine, options);
-        describe_several(options.several, replies, options.sampling.seed, out);
+        describe_several(options.several, replies, first.summary.seed, out);
         if (first.summary.kv_report) out["kv_report"] = describe(*first.summary.kv_report);
         KVIK_TRY_VOID(put(to_line(out)));
     } else {

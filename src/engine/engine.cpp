@@ -216,6 +216,7 @@ Result<void> Engine::forget(std::vector<TokenId> tokens, uint32_t from, ForgetKi
 Result<Stream> Engine::submit(GenerateRequest request, std::shared_ptr<Stream::State> state,
                               std::shared_ptr<KvFamily> family) {
     KVIK_TRY_VOID(check(request));
+    if (!request.sampling.seed) request.sampling.seed = draw_seed();
     const Inbox::Pushed pushed = impl_->inbox.push({.request = std::move(request),
                                                     .channel = state,
                                                     .submitted_ms = steady_now_ms(),

@@ -13,11 +13,12 @@ Result<std::vector<Stream>> Engine::submit_samples(GenerateRequest request, uint
                     "beams draw nothing, so that all samples would be one: ask for "
                     "samples or for beams");
     }
+    if (!request.sampling.seed) request.sampling.seed = draw_seed();
     const auto family = std::make_shared<KvFamily>();
     std::vector<Stream> streams;
     for (uint32_t i = 0; i < n_samples; ++i) {
         GenerateRequest one = request;
-        one.sampling.seed += i;
+        *one.sampling.seed += i;
         KVIK_TRY(Stream stream, submit(std::move(one), std::make_shared<Stream::State>(), family));
         streams.push_back(std::move(stream));
     }

@@ -35,6 +35,27 @@ class SamplesTest : public ::testing::Test {
     Random random_{1};
 };
 
+// Two drawn seeds of 32 bits are equal once in 2^32 runs.
+TEST_F(SamplesTest, a_seed_that_nobody_gives_is_drawn_and_gives_the_answer_again) {
+    const auto engine = open(200);
+    GenerateRequest request = request_for(random_tokens(random_, 40), 30);
+    request.sampling.seed.reset();
+    auto first = engine->submit(request), second = engine->submit(request);
+    ASSERT_TRUE(first.has_value() && second.has_value());
+    const Told one = all_of(*first), other = all_of(*second);
+    EXPECT_NE(one.summary.seed, other.summary.seed);
+    request.sampling.seed = one.summary.seed;
+    auto again = engine->submit(request);
+    ASSERT_TRUE(again.has_value());
+    EXPECT_EQ(all_of(*again).ids, one.ids);
+
+    request.sampling.seed.reset();
+    auto samples = engine->submit_samples(request, 3);
+    ASSERT_TRUE(samples.has_value());
+    const uint64_t drawn = all_of((*samples)[0]).summary.seed;
+    for (uint32_t i = 1; i < 3; ++i) EXPECT_EQ(all_of((*samples)[i]).summary.seed, drawn + i);
+}
+
 TEST_F(SamplesTest, are_the_answers_of_their_seeds_each_alone) {
     for (const uint32_t n_blocks : {200u, 12u}) {
         const GenerateRequest request = request_for(random_tokens(random_, 100), 30, 40);
@@ -74,7 +95,7 @@ TEST_F(SamplesTest, hold_the_prompts_blocks_once_and_a_tail_each) {
     for (uint32_t i = 0; i < 4; ++i) {
         channels.push_back(std::make_shared<StreamChannel>());
         GenerateRequest one = request;
-        one.sampling.seed += i;
+        *one.sampling.seed += i;
         rig.inbox().push({std::move(one), channels.back(), 0, family});
     }
     rig.ask(request_for(random_tokens(random_, 50), 9));  // none of the family

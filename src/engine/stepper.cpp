@@ -146,6 +146,7 @@ static Summary summary_of(const Job& job, double now_ms) {
                        .queue_ms = started_ms - job.submitted_ms,
                        .prompt_ms = picked_ms - started_ms,
                        .decode_ms = job.answer.n_tokens() > 0 ? job.last_pick_ms - picked_ms : 0};
+    summary.seed = job.request.sampling.seed.value_or(0);
     if (job.hash) summary.logits_sha256 = job.hash->hex();
     summary.kv_report = job.kv_report;
     return summary;

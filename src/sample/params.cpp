@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <random>
 #include <string_view>
 
 namespace kvik {
@@ -26,6 +27,10 @@ constexpr Range kPenalty = {-100.0f, 100.0f};
 constexpr Range kBias = {-10000.0f, 10000.0f};
 
 }  // namespace
+
+uint64_t draw_seed() {
+    return std::random_device()();
+}
 
 Result<void> validate(const SamplingParams& params) {
     const float t = params.temperature;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,9 +23,14 @@ struct SamplingParams {
     float presence_penalty = 0.0f;   // subtracted once from each token seen
     float frequency_penalty = 0.0f;  // subtracted per time seen
     std::vector<std::pair<TokenId, float>> logit_bias;  // added to the logit; -inf forbids
-    uint64_t seed = 0;
+    // Of the random choices: the same seed gives the same answer. Unset: the engine draws one for each
+    // request (Summary::seed says which); sample() alone takes 0.
+    std::optional<uint64_t> seed;
     uint32_t sample_index = 0;  // keeps n > 1 answers of one seed apart
 };
+
+// A seed nobody chose, of 32 bits so that it can be typed again. Thread-safe.
+uint64_t draw_seed();
 
 Result<void> validate(const SamplingParams& params);  // the numbers, whatever the model
 Result<void> validate(const SamplingParams& params, uint32_t vocab_size);  // and the biased ids

@@ -79,7 +79,7 @@ Result<TokenId> pick(const SamplingParams& params, const SampleInput& input, con
     const TokenId likeliest = first_equal(row, max);
     if (params.temperature == 0) return likeliest;
 
-    const NoiseKey key = {params.seed, input.position, params.sample_index};
+    const NoiseKey key = {params.seed.value_or(0), input.position, params.sample_index};
     const Tempered tempered = {max, params.temperature};
     const bool has_top_k = params.top_k > 0 && params.top_k < row.size();
     const bool has_top_p = params.top_p < 1;

@@ -53,9 +53,10 @@ TokenId naive_sample(const SamplingParams& params, const SampleInput& input) {
     double best = -std::numeric_limits<double>::infinity();
     std::sort(all.begin(), all.end(), [](auto& a, auto& b) { return a.id < b.id; });
     for (const Candidate& c : all) {
-        const auto random = philox4x32(
-            {input.position, static_cast<uint32_t>(c.id), params.sample_index, 0},
-            {static_cast<uint32_t>(params.seed), static_cast<uint32_t>(params.seed >> 32)});
+        const auto random =
+            philox4x32({input.position, static_cast<uint32_t>(c.id), params.sample_index, 0},
+                       {static_cast<uint32_t>(params.seed.value_or(0)),
+                        static_cast<uint32_t>(params.seed.value_or(0) >> 32)});
         const double u = (random[0] + 0.5) / 4294967296.0;
         const double score = c.logit / t - exact_log(-exact_log(u));
         if (score > best) {
@@ -145,8 +146,8 @@ double agreement(const SamplingParams& a, uint32_t position_a, const SamplingPar
     for (uint32_t i = 0; i < 200; ++i) {
         SamplingParams x = a;
         SamplingParams y = b;
-        x.seed += i * 1000;
-        y.seed += i * 1000;
+        x.seed = a.seed.value_or(0) + i * 1000;
+        y.seed = b.seed.value_or(0) + i * 1000;
         n_same += *sample(x, {row, {}, position_a}, scratch) ==
                   *sample(y, {row, {}, position_b}, scratch);
     }

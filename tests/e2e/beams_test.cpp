@@ -90,7 +90,7 @@ TEST(RealSamples, are_the_answers_of_their_seeds_each_alone) {
         EXPECT_EQ(sample.ids, alone.ids);
         EXPECT_EQ(sample.text, alone.text);
         EXPECT_EQ(sample.summary.logits_sha256, alone.summary.logits_sha256);
-        ++request.sampling.seed;
+        ++*request.sampling.seed;
     }
 }
 

@@ -107,8 +107,13 @@ Result<void> real(ChatSettings& settings, std::string_view value) {
     return {};
 }
 
+std::string seed_of(const ChatSettings& settings) {
+    return fmt::format("{}", settings.sampling.seed.value_or(0));
+}
+
 Result<void> set_seed(ChatSettings& settings, std::string_view value) {
-    return into(settings.sampling.seed, {0, UINT64_MAX})(value);
+    KVIK_TRY(settings.sampling.seed, parse_whole(value, {0, UINT64_MAX}));
+    return {};
 }
 Result<void> set_top_k(ChatSettings& settings, std::string_view value) {
     return into(settings.sampling.top_k, {0, INT32_MAX})(value);
@@ -156,8 +161,7 @@ std::vector<Setting> all_settings() {
          real<&P::top_p>},
         {"min_p", "only those with so much of the likeliest one's probability", number<&P::min_p>,
          real<&P::min_p>},
-        {"seed", "of the random choices: the same seed, the same answer", number<&P::seed>,
-         set_seed},
+        {"seed", "of the random choices: the same seed, the same answer", seed_of, set_seed},
         {"n", "most tokens of an answer; off", describe_length, set_length},
         {"repeat_penalty", "divides the logits of tokens seen; 1 is off",
          number<&P::repeat_penalty>, real<&P::repeat_penalty>},
