@@ -32,7 +32,7 @@ std::span<const uint32_t> unicode_categories();
 // Values: 0 another, then Han, Hiragana, Katakana, Hangul, Latin, Greek, Cyrillic, Thai.
 std::span<const uint32_t> unicode_scripts();
 std::span<const uint32_t> unicode_combining_classes();
-std::span<const CasePair> unicode_case_pairs();          // ascending by character
+std::span<const CasePair> unicode_case_pairs();           // ascending by character
 std::span<const Decomposition> unicode_decompositions();  // ascending by character, no Hangul
 
 }  // namespace kvik
