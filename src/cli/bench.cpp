@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "cli/bench_options.h"
+#include "cli/bench_plan.h"
 #include "cli/bench_profile.h"
 #include "cli/bench_report.h"
 #include "cli/bench_rig.h"

@@ -13,7 +13,7 @@
 
 #include "base/thread_pool.h"
 #include "cache/spec.h"
-#include "cli/bench_options.h"
+#include "cli/bench_plan.h"
 #include "model/step_profile.h"
 
 namespace kvik::cli {

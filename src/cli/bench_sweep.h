@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "cli/bench_limits.h"
-#include "cli/bench_options.h"
+#include "cli/bench_plan.h"
 
 namespace kvik::cli {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "cli/doctor_report.h"
+#include "cli/flags/inspect_flags.h"
 #include "cli/model_choice.h"
-#include "cli/options.h"
 #include "cli/suggest.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
@@ -96,18 +96,10 @@ Result<std::optional<StepReport>> measure_steps(EngineOptions engine, const Call
 }  // namespace
 
 Result<int> doctor(const Call& call) {
-    EngineOptions engine;
+    DoctorOptions options;
+    EngineOptions& engine = options.engine;
     ConfigChoice choice;
-    bool json = false;
-    Flags flags("doctor", "What this machine has, how fast it is, and what kvik makes of it.");
-    flags.argument({.name = "MODEL",
-                    .help =
-                        "whose steps are timed too: a GGUF file, a Hugging Face directory, or a "
-                        "name that kvik list has",
-                    .set = into(engine.model_path),
-                    .presence = Presence::optional});
-    flags.add({.name = "--json", .help = "one JSON object", .set = turn_on(json)});
-    add_engine_flags(flags, engine);
+    Flags flags = doctor_flags(options);
     if (call.inspect) {
         call.inspect(flags);
         return 0;
@@ -131,9 +123,9 @@ Result<int> doctor(const Call& call) {
     const uint64_t spare = std::max<uint64_t>(diagnosis.machine.available_bytes / 8, 1 << 20);
     KVIK_TRY(diagnosis.ceilings, measure_ceilings(*kernels, *pool, std::min(kReadBuffer, spare)));
     KVIK_TRY(diagnosis.steps, measure_steps(engine, call));
-    KVIK_TRY_VOID(
-        put(json ? diagnosis_as_json(diagnosis)
-                 : diagnosis_as_text(diagnosis, std::min(columns_of(STDOUT_FILENO), 100u))));
+    KVIK_TRY_VOID(put(
+        options.json ? diagnosis_as_json(diagnosis)
+                     : diagnosis_as_text(diagnosis, std::min(columns_of(STDOUT_FILENO), 100u))));
     return 0;
 }
 

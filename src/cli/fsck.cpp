@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/flags/inspect_flags.h"
 #include "cli/json.h"
 #include "cli/terminal.h"
 #include "cli/values.h"
@@ -141,20 +142,14 @@ std::string as_json(const std::vector<CheckedSegment>& segments, const std::stri
 }  // namespace
 
 Result<int> fsck(const Call& call) {
-    std::string folder;
-    bool json = false;
-    bool repairs = false;
-    Flags flags("fsck", "Reads every byte of a folder of KV and says what is sound.");
-    flags.argument({.name = "DIR", .help = "what --cache-dir named", .set = into(folder)});
-    flags.add({.name = "--repair",
-               .help = "cuts off what is unfinished, keeps what is sound, deletes the rest",
-               .set = turn_on(repairs)});
-    flags.add({.name = "--json", .help = "one JSON object", .set = turn_on(json)});
-    flags.epilogue("Exit status 3: there is damage, and it was not repaired.");
+    FsckOptions options;
+    const Flags flags = fsck_flags(options);
     KVIK_TRY(const auto ended, begin(flags, call));
     if (ended) return *ended;
-    KVIK_TRY(const auto segments, check_folder(folder, repairs ? Repair::yes : Repair::no));
-    KVIK_TRY_VOID(put(json ? as_json(segments, folder) : as_text(segments, folder)));
+    KVIK_TRY(const auto segments,
+             check_folder(options.folder, options.repairs ? Repair::yes : Repair::no));
+    KVIK_TRY_VOID(
+        put(options.json ? as_json(segments, options.folder) : as_text(segments, options.folder)));
     return std::ranges::any_of(segments, is_damaged) ? static_cast<int>(ErrorKind::file) : 0;
 }
 

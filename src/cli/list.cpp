@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "cli/flags/inspect_flags.h"
 #include "cli/json.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
@@ -79,20 +80,12 @@ void tell_where(const hub::LocalModels& all) {
 }  // namespace
 
 Result<int> list(const Call& call) {
-    bool json = false;
-    Flags flags(
-        "list",
-        "The models that Ollama, LM Studio and the Hugging Face cache (where kvik pull puts "
-        "them, too) have on this machine. A name is taken wherever a MODEL is.");
-    flags.add({.name = "--json", .help = "one JSON object", .set = turn_on(json)});
-    flags.epilogue(
-        "Folders: OLLAMA_MODELS, else ~/.ollama/models, and /usr/share/ollama/.ollama/models;\n"
-        "~/.lmstudio/models and ~/.cache/lm-studio/models; HF_HUB_CACHE, else HF_HOME/hub, else\n"
-        "~/.cache/huggingface/hub.\n");
+    ListOptions options;
+    const Flags flags = list_flags(options);
     KVIK_TRY(const auto shown, begin(flags, call));
     if (shown) return *shown;
     const hub::LocalModels all = hub::find_local_models(hub::find_places(call.environment));
-    if (json) {
+    if (options.json) {
         KVIK_TRY_VOID(put(as_json(all)));
         return 0;
     }

@@ -4,13 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/flags/habits.h"
-#include "cli/flags/prompt_flags.h"
-#include "cli/ids.h"
+#include "cli/flags/run_flags.h"
 #include "cli/json.h"
 #include "cli/kv_report_text.h"
 #include "cli/local_time.h"
-#include "cli/options.h"
 #include "cli/prompt.h"
 #include "cli/reply.h"
 #include "cli/several.h"
@@ -20,70 +17,6 @@
 
 namespace kvik::cli {
 namespace {
-
-struct RunOptions {
-    EngineOptions engine;
-    SamplingParams sampling;
-    AnswerOptions answer;
-    SeveralOptions several;
-    PromptSource prompt;
-    std::optional<std::string> system, model_system;
-    std::optional<std::vector<TokenId>> ids;
-    bool raw = false, conversation = false, json = false, logits_hash = false, kv_report = false;
-    bool wants_chat = false;
-};
-
-Flags run_flags(RunOptions& options) {
-    Flags flags("run", "One answer. Without PROMPT, stdin is the prompt.");
-    add_model(flags, options.engine.model_path, &options.model_system);
-    add_prompt_flags(flags, options.prompt,
-                     "what to ask; - is stdin; without it kvik chat at a terminal");
-    flags.add({.name = "--system",
-               .value = "TEXT",
-               .help = "system message",
-               .set = into(options.system),
-               .settable = Settable::anywhere,
-               .aliases = {"-sys", "--system-prompt"}});
-    flags.add({.name = "--raw",
-               .help = "no chat template; special tokens written in the prompt are recognised",
-               .set = turn_on(options.raw),
-               .aliases = {"-no-cnv", "--no-conversation"}});
-    flags.add({.name = "--conversation",
-               .help = "the prompt is a message, also to a model without a chat template of its "
-                       "own,\nwhich completes otherwise",
-               .set = turn_on(options.conversation)});
-    add_template_flag(flags, options.engine.chat_template);
-    flags.add({.name = "-cnv",
-               .set = turn_on(options.wants_chat),
-               .aliases = {"-i", "--interactive", "-if", "--interactive-first"},
-               .standing = Standing::hidden});
-    flags.add({.name = "-st",
-               .set = [](std::string_view) { return Result<void>(); },
-               .aliases = {"--single-turn"},
-               .standing = Standing::hidden});
-    flags.add({.name = "--ids",
-               .value = "IDS",
-               .help = "the prompt as token ids: 1,2,3, [1,2,3] or @file.json",
-               .set = into_ids(options.ids)});
-    add_answer_flags(flags, options.answer);
-    add_several_flags(flags, options.several);
-    add_sampling_flags(flags, options.sampling);
-    add_engine_flags(flags, options.engine);
-    add_cache_switch(flags, options.engine);
-    add_draft_flag(flags);
-    flags.heading("Output");
-    flags.add({.name = "--json",
-               .help = "one JSON object at the end instead of text",
-               .set = turn_on(options.json)});
-    flags.add({.name = "--logits-hash",
-               .help = "with --json: SHA-256 of the logits that tokens were picked from",
-               .set = turn_on(options.logits_hash)});
-    flags.add({.name = "--kv-report",
-               .help = "where the prompt's KV came from, and why what was computed had to be",
-               .set = turn_on(options.kv_report)});
-    add_habits(flags);
-    return flags;
-}
 
 Result<void> check_together(const RunOptions& options) {
     const auto refuse = [](const char* message) { return fail(ErrorKind::usage, message); };

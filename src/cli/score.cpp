@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "base/digest.h"
+#include "cli/flags/text_flags.h"
 #include "cli/ids.h"
 #include "cli/json.h"
 #include "cli/npy.h"
-#include "cli/options.h"
 #include "cli/prompt.h"
 #include "cli/reply.h"
 #include "cli/terminal.h"
@@ -17,35 +17,6 @@
 
 namespace kvik::cli {
 namespace {
-
-struct ScoreOptions {
-    EngineOptions engine;
-    std::optional<std::vector<TokenId>> ids;
-    std::optional<std::string> file, dump;
-    bool json = false;
-};
-
-Flags score_flags(ScoreOptions& options) {
-    Flags flags("score", "Log-probability of every token of a text, and its perplexity.");
-    add_model(flags, options.engine.model_path);
-    flags.heading("Text");
-    flags.add({.name = "--file",
-               .value = "F",
-               .help = "a text, tokenised with BOS if the model adds one (- is stdin)",
-               .set = into(options.file)});
-    flags.add({.name = "--ids",
-               .value = "IDS",
-               .help = "token ids: 1,2,3, [1,2,3] or @file.json",
-               .set = into_ids(options.ids)});
-    add_engine_flags(flags, options.engine);
-    flags.heading("Output");
-    flags.add({.name = "--json", .help = "one JSON object", .set = turn_on(options.json)});
-    flags.add({.name = "--dump-logits",
-               .value = "F.npy",
-               .help = "all logits as a NumPy file, f32 [n_tokens, vocab_size]",
-               .set = into(options.dump)});
-    return flags;
-}
 
 Result<void> check_dump(const ScoreOptions& options) {
     std::error_code error;

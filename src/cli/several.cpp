@@ -3,24 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <system_error>
 
 #include "cli/terminal.h"
-#include "cli/values.h"
 
 namespace kvik::cli {
 namespace {
-
-constexpr WholeRange kSeveral = {1, 256};  // what an engine runs at once, at most
-
-Setter into_several(std::optional<uint32_t>& target) {
-    return [&target](std::string_view text) -> Result<void> {
-        KVIK_TRY(const uint64_t n, parse_whole(text, kSeveral));
-        target = static_cast<uint32_t>(n);
-        return {};
-    };
-}
 
 struct Blocks {
     uint32_t n_shared = 0, n_copied = 0;
@@ -56,35 +43,6 @@ Json describe_beam(const Beam& beam) {
 }
 
 }  // namespace
-
-void add_several_flags(Flags& flags, SeveralOptions& several) {
-    flags.heading("Several answers, computed together");
-    flags.add({.name = "--samples",
-               .value = "N",
-               .help = "so many answers, of seeds S, S+1, ... where --seed is S",
-               .set = into_several(several.n_samples)});
-    flags.add({.name = "--n",
-               .value = "N",
-               .set = refuse("-n N is the most tokens of an answer, --samples N gives N answers"),
-               .standing = Standing::hidden});
-    flags.add({.name = "--beams",
-               .value = "N",
-               .help = "beam search: the best of N hypotheses that go on side by side; nothing is "
-                       "drawn",
-               .set = into_several(several.n_beams)});
-    flags.add({.name = "--length-penalty",
-               .value = "A",
-               .help = "with --beams: score = sum of log-probabilities / tokens^A (default: 1)",
-               .set = [&several](std::string_view text) -> Result<void> {
-                   double value = 0;
-                   const char* end = text.data() + text.size();
-                   const auto [at, error] = std::from_chars(text.data(), end, value);
-                   if (text.empty() || at != end || error != std::errc())
-                       return fail(ErrorKind::usage, fmt::format("'{}' is not a number", text));
-                   several.length_penalty = value;
-                   return {};
-               }});
-}
 
 Result<void> check_several(const SeveralOptions& several) {
     if (several.n_samples && several.n_beams)

@@ -1,5 +1,4 @@
-// Several: the flags of `run` by which one prompt gets several answers, samples or beams, and how
-// they are told.
+// Several: one prompt of `run` that gets several answers, samples or beams, and how they are told.
 //
 // Errors  flags that do not go together: usage.
 #pragma once
@@ -10,22 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "cli/flags.h"
+#include "cli/flags/run_flags.h"
 #include "cli/json.h"
 #include "cli/reply.h"
 #include "kvik/kvik.h"
 
 namespace kvik::cli {
 
-struct SeveralOptions {
-    std::optional<uint32_t> n_samples, n_beams;
-    std::optional<double> length_penalty;
-
-    uint32_t n_streams() const { return n_samples.value_or(1); }
-    uint32_t n_sequences() const { return n_beams.value_or(n_streams()); }
-};
-
-void add_several_flags(Flags& flags, SeveralOptions& several);
 Result<void> check_several(const SeveralOptions& several);
 Result<std::vector<Stream>> submit(Engine& engine, GenerateRequest request,
                                    const SeveralOptions& several);

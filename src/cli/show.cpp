@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "cli/check_model_file.h"
+#include "cli/flags/inspect_flags.h"
 #include "cli/json.h"
 #include "cli/model_facts.h"
-#include "cli/options.h"
 #include "cli/terminal.h"
 #include "cli/text_side.h"
 #include "cli/verbs.h"
@@ -98,12 +98,6 @@ std::string as_text(const Json& facts) {
     return text;
 }
 
-struct ShowOptions {
-    std::string path;
-    bool json = false, check = false, template_alone = false;
-    FactsDetail detail = FactsDetail::summary;
-};
-
 Result<void> show_template(const std::string& path) {
     KVIK_TRY(const TextSide side, open_text_side(path));
     KVIK_TRY(const ChosenTemplate chosen, template_of(side, path, {}));
@@ -114,7 +108,7 @@ Result<void> show_template(const std::string& path) {
 Result<void> check_together(const ShowOptions& options) {
     if (options.template_alone && (options.check || options.json))
         return fail(ErrorKind::usage, "--template stands alone: --json has the template too");
-    if (options.check && options.detail == FactsDetail::every_tensor)
+    if (options.check && options.every_tensor)
         return fail(ErrorKind::usage, "--tensors has no place with --check");
     return {};
 }
@@ -123,21 +117,7 @@ Result<void> check_together(const ShowOptions& options) {
 
 Result<int> show(const Call& call) {
     ShowOptions options;
-    Flags flags("show", "What a model holds, and the memory it needs. Weights are not read.");
-    add_model(flags, options.path);
-    flags.add({.name = "--check",
-               .help = "read and decode every weight: would it load, is any number broken?",
-               .set = turn_on(options.check)});
-    flags.add({.name = "--template",
-               .help = "the whole chat template, and nothing else",
-               .set = turn_on(options.template_alone)});
-    flags.add({.name = "--tensors",
-               .help = "every tensor too",
-               .set = [&options](std::string_view) -> Result<void> {
-                   options.detail = FactsDetail::every_tensor;
-                   return {};
-               }});
-    flags.add({.name = "--json", .help = "one JSON object", .set = turn_on(options.json)});
+    const Flags flags = show_flags(options);
     KVIK_TRY(const auto shown, begin(flags, call));
     if (shown) return *shown;
     KVIK_TRY_VOID(check_together(options));
@@ -147,7 +127,9 @@ Result<int> show(const Call& call) {
         KVIK_TRY_VOID(show_template(options.path));
         return 0;
     }
-    KVIK_TRY(const Json facts, model_facts(options.path, options.detail));
+    KVIK_TRY(const Json facts,
+             model_facts(options.path,
+                         options.every_tensor ? FactsDetail::every_tensor : FactsDetail::summary));
     KVIK_TRY_VOID(put(options.json ? to_line(facts) : as_text(facts)));
     return 0;
 }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "cli/flags/text_flags.h"
 #include "cli/ids.h"
 #include "cli/json.h"
 #include "cli/local_time.h"
-#include "cli/options.h"
 #include "cli/terminal.h"
 #include "cli/text_side.h"
 #include "cli/verbs.h"
@@ -29,41 +29,32 @@ static bool has_tools(const TemplateRequest& request) {
 }
 
 Result<int> render_template(const Call& call) {
-    std::string model, messages_path;
-    TemplateWish wish;
-    bool json = false;
-    Flags flags("template", "Messages as the model's chat template writes them, and their ids.");
-    add_model(flags, model);
-    flags.argument({.name = "MESSAGES",
-                    .help =
-                        "a JSON file, [{\"role\": \"user\", \"content\": \"...\"}]; - is stdin.\n"
-                        "Or an object of \"messages\" and the template's variables, as "
-                        "\"tools\"",
-                    .set = into(messages_path)});
-    add_template_flag(flags, wish.asked);
-    flags.add({.name = "--json", .help = "one JSON object", .set = turn_on(json)});
+    TemplateOptions options;
+    const Flags flags = template_flags(options);
     KVIK_TRY(const auto shown, begin(flags, call));
     if (shown) return *shown;
 
-    KVIK_TRY(const std::string source, read_file(messages_path));
+    KVIK_TRY(const std::string source, read_file(options.messages_path));
     KVIK_TRY(auto request,
-             parse_template_request(source, messages_path == "-" ? "stdin" : messages_path));
-    KVIK_TRY(const TextSide side, open_text_side(model));
-    wish.has_tools = has_tools(request);
-    KVIK_TRY(ChosenTemplate chosen, template_of(side, model, wish));
-    tell_borrowed(chosen, wish);
+             parse_template_request(
+                 source, options.messages_path == "-" ? "stdin" : options.messages_path));
+    KVIK_TRY(const TextSide side, open_text_side(options.model));
+    options.wish.has_tools = has_tools(request);
+    KVIK_TRY(ChosenTemplate chosen, template_of(side, options.model, options.wish));
+    tell_borrowed(chosen, options.wish);
     const auto text = render(side, std::move(chosen.source), std::move(request));
     if (!text)
         return fail(text.error().kind, fmt::format("{}: {} (run --raw does without a template)",
-                                                   model, text.error().message));
+                                                   options.model, text.error().message));
     const std::vector<TokenId> ids = encode_prompt(*side.tokenizer, *text);
     KVIK_TRY_VOID(put(
-        json ? to_line({{"text", text->text},
-                        {"ids", ids},
-                        {"template",
-                         {{"source", template_origin_name(chosen.origin)}, {"name", chosen.name}}}})
-             : fmt::format("{}{}{}", text->text, text->text.ends_with('\n') ? "" : "\n",
-                           to_line(ids))));
+        options.json
+            ? to_line({{"text", text->text},
+                       {"ids", ids},
+                       {"template",
+                        {{"source", template_origin_name(chosen.origin)}, {"name", chosen.name}}}})
+            : fmt::format("{}{}{}", text->text, text->text.ends_with('\n') ? "" : "\n",
+                          to_line(ids))));
     return 0;
 }
 

@@ -34,15 +34,6 @@ Result<ChosenTemplate> template_of(const TextSide& side, const std::string& path
     return chosen;
 }
 
-void add_template_flag(Flags& flags, std::string& asked) {
-    flags.add({.name = "--template",
-               .value = "NAME|FILE",
-               .help = "the chat template: one of the model's, one of kvik's own, or a file\n"
-                       "(default: the model's tool_use where tools are given, else its default)",
-               .set = into(asked),
-               .aliases = {"--chat-template", "--chat-template-file"}});
-}
-
 std::string borrowed_template(std::string_view name) {
     return fmt::format(
         "the model has no chat template, it was maybe not made to chat: kvik's own, "

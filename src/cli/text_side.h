@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "cli/flags.h"
 #include "model/chat_templates.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
@@ -27,8 +26,6 @@ Result<TextSide> open_text_side(const std::string& path);
 // The template that the engine would choose. Errors: there is none -> unsupported.
 Result<ChosenTemplate> template_of(const TextSide& side, const std::string& path,
                                    const TemplateWish& wish);
-
-void add_template_flag(Flags& flags, std::string& asked);  // --template NAME|FILE
 
 // Says on stderr that the model has no template and kvik's own is used, if that is so.
 void tell_borrowed(const ChosenTemplate& chosen, const TemplateWish& wish);

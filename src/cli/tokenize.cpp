@@ -1,48 +1,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cli/flags/text_flags.h"
 #include "cli/ids.h"
 #include "cli/json.h"
 #include "cli/line_reader.h"
-#include "cli/options.h"
 #include "cli/terminal.h"
 #include "cli/text_side.h"
 #include "cli/verbs.h"
 
 namespace kvik::cli {
 namespace {
-
-struct TokenizeOptions {
-    std::string model;
-    std::optional<std::string> text;
-    bool json = false, jsonl = false, bos = false, decode = false;
-    Specials specials = Specials::as_text;
-};
-
-Flags tokenize_flags(TokenizeOptions& options) {
-    Flags flags("tokenize", "Lines of stdin (or --text) to token ids, a line each; or back.");
-    add_model(flags, options.model);
-    flags.add({.name = "--text",
-               .value = "TEXT",
-               .help = "this text instead of the lines of stdin",
-               .set = into(options.text)});
-    flags.add({.name = "--decode",
-               .help = "the other way: lines of ids in (JSON lists or not), texts out",
-               .set = turn_on(options.decode)});
-    flags.add({.name = "--special",
-               .help = "special tokens written in a text are recognised",
-               .set = [&options](std::string_view) -> Result<void> {
-                   options.specials = Specials::recognised;
-                   return {};
-               }});
-    flags.add({.name = "--bos", .help = "the BOS token comes first", .set = turn_on(options.bos)});
-    flags.add({.name = "--json",
-               .help = "each output line is JSON: a list of ids, or a string with --decode",
-               .set = turn_on(options.json)});
-    flags.add(
-        {.name = "--jsonl", .help = "each input line is JSON too", .set = turn_on(options.jsonl)});
-    return flags;
-}
 
 Result<void> check_together(const TokenizeOptions& options) {
     const auto refuse = [](const char* message) { return fail(ErrorKind::usage, message); };

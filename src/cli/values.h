@@ -41,6 +41,17 @@ Setter into_bytes(uint64_t& target);
 Setter refuse(std::string why);  // whatever the value is
 Setter append_to(std::vector<std::string>& target);
 
+// Keeps that a value was given, which its default does not tell.
+template <class T>
+Setter into_given(std::optional<T>& target, WholeRange range) {
+    return [&target, range](std::string_view text) -> Result<void> {
+        T value{};
+        KVIK_TRY_VOID(into(value, range)(text));
+        target = std::move(value);
+        return {};
+    };
+}
+
 // A word out of a list, and the value that it stands for.
 template <class T>
 struct Choice {

@@ -2,20 +2,11 @@
 
 #include <algorithm>
 
+#include "cli/flags/options.h"
 #include "cli/model_choice.h"
 #include "cli/terminal.h"
 
 namespace kvik::cli {
-
-void add_config_flags(Flags& flags, ConfigChoice& choice) {
-    flags.heading("Configuration: arguments beat KVIK_* variables beat the file");
-    flags.add({.name = "--config",
-               .value = "FILE",
-               .help = "instead of ~/.config/kvik/config.toml",
-               .set = into(choice.file),
-               .settable = Settable::anywhere});
-    flags.add({.name = "--no-config", .help = "no file at all", .set = turn_on(choice.none)});
-}
 
 // A name that stands for a model becomes its path, and what such a model comes with a default.
 static Result<void> place_model(const ModelTarget& target, const Call& call, Settings& settings) {

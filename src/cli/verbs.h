@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/flags.h"
+#include "cli/flags/flags.h"
 
 namespace kvik::cli {
 
@@ -36,8 +36,6 @@ Result<int> fsck(const Call& call);
 Result<int> lab(const Call& call);
 Result<int> list(const Call& call);
 Result<int> pull(const Call& call);
-
-void add_config_flags(Flags& flags, ConfigChoice& choice);
 
 // Parses the call, reads the configuration file and sets what it says. Comes first in every verb.
 // A value: the call asked for help, which has been shown; exit with it.

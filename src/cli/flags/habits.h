@@ -11,7 +11,7 @@
 #include <span>
 #include <string_view>
 
-#include "cli/flags.h"
+#include "cli/flags/flags.h"
 
 namespace kvik::cli {
 

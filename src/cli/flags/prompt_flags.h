@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cli/flags.h"
+#include "cli/flags/flags.h"
 #include "cli/prompt.h"
 
 namespace kvik::cli {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/options.h"
+#include "cli/flags/options.h"
 #include "cli/values.h"
 
 namespace kvik::cli {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/flags.h"
+#include "cli/flags/flags.h"
 
 namespace kvik::cli {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/flags.h"
+#include "cli/flags/flags.h"
 #include "kvik/kvik.h"
 
 namespace kvik::cli {
@@ -23,6 +23,8 @@ void add_answer_flags(Flags& flags, AnswerOptions& answer);
 // --seed -1 leaves the seed as it is.
 void add_sampling_flags(Flags& flags, SamplingParams& sampling);
 void add_draft_flag(Flags& flags);
+void add_template_flag(Flags& flags, std::string& asked);  // --template NAME|FILE
+void add_config_flags(Flags& flags, ConfigChoice& choice);
 
 Result<void> set_logit_bias(std::string_view text, SamplingParams& sampling);  // "ID:B,ID:B"
 

@@ -1,4 +1,4 @@
-#include "cli/options.h"
+#include "cli/flags/options.h"
 
 #include <gtest/gtest.h>
 

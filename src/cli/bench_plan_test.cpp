@@ -1,4 +1,4 @@
-#include "cli/bench_options.h"
+#include "cli/bench_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ ErrorKind refusal(std::vector<std::string> args) {
     return plan ? ErrorKind::failed : plan.error().kind;
 }
 
-TEST(BenchOptions, measures_everything_when_nothing_is_asked_for) {
+TEST(BenchPlan, measures_everything_when_nothing_is_asked_for) {
     const BenchPlan all = plan({});
     EXPECT_EQ(all.n_prompt, 512u);
     EXPECT_EQ(all.n_decode, 128u);
@@ -39,7 +39,7 @@ TEST(BenchOptions, measures_everything_when_nothing_is_asked_for) {
     EXPECT_EQ(all.streams, all.rows);
 }
 
-TEST(BenchOptions, measures_only_what_is_asked_for) {
+TEST(BenchPlan, measures_only_what_is_asked_for) {
     const BenchPlan prompt = plan({"-p", "64", "-n", "0"});
     EXPECT_EQ(prompt.n_prompt, 64u);
     EXPECT_EQ(prompt.n_decode, 0u);
@@ -51,13 +51,13 @@ TEST(BenchOptions, measures_only_what_is_asked_for) {
     EXPECT_EQ(widths.n_stream_tokens, 32u);
 }
 
-TEST(BenchOptions, no_tokens_leave_rows_without_streams) {
+TEST(BenchPlan, no_tokens_leave_rows_without_streams) {
     const BenchPlan rows = plan({"-p", "0", "-n", "0", "-b", "8"});
     EXPECT_EQ(rows.rows, Widths{8});
     EXPECT_FALSE(rows.has_requests());
 }
 
-TEST(BenchOptions, a_list_of_tests_has_the_last_word) {
+TEST(BenchPlan, a_list_of_tests_has_the_last_word) {
     const BenchPlan streams = plan({"--test", "streams", "-n", "16", "-b", "1,2"});
     EXPECT_EQ(streams.n_decode, 0u);
     EXPECT_TRUE(streams.rows.empty());
@@ -65,13 +65,13 @@ TEST(BenchOptions, a_list_of_tests_has_the_last_word) {
     EXPECT_EQ(streams.n_stream_tokens, 16u);
 }
 
-TEST(BenchOptions, refuses_to_measure_nothing) {
+TEST(BenchPlan, refuses_to_measure_nothing) {
     EXPECT_EQ(refusal({"-p", "0", "-n", "0", "-b", "none"}), ErrorKind::usage);
     EXPECT_EQ(refusal({"--test", "rows", "-b", "none"}), ErrorKind::usage);
     EXPECT_EQ(refusal({"--test", "speed"}), ErrorKind::usage);
 }
 
-TEST(BenchOptions, a_profile_is_of_one_row_and_a_prompt_unless_asked) {
+TEST(BenchPlan, a_profile_is_of_one_row_and_a_prompt_unless_asked) {
     const BenchPlan usual = plan({"--profile"});
     EXPECT_EQ(usual.rows, Widths{1});
     EXPECT_EQ(usual.n_prompt, 512u);
@@ -81,7 +81,7 @@ TEST(BenchOptions, a_profile_is_of_one_row_and_a_prompt_unless_asked) {
     EXPECT_EQ(refusal({"--profile", "-p", "0", "-b", "none"}), ErrorKind::usage);
 }
 
-TEST(BenchOptions, takes_the_context_that_its_tests_need) {
+TEST(BenchPlan, takes_the_context_that_its_tests_need) {
     ModelSpec model;
     model.context_length = 1000;
     EXPECT_EQ(context_for(plan({"-p", "64", "-d", "0,500"}), {}, model).value_or(0), 564u);

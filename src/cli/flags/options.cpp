@@ -1,4 +1,4 @@
-#include "cli/options.h"
+#include "cli/flags/options.h"
 
 #include <fmt/format.h>
 
@@ -242,6 +242,25 @@ void add_draft_flag(Flags& flags) {
                        fmt::format("'{}' is not available in this version, only none is", text));
                },
                .settable = Settable::anywhere});
+}
+
+void add_template_flag(Flags& flags, std::string& asked) {
+    flags.add({.name = "--template",
+               .value = "NAME|FILE",
+               .help = "the chat template: one of the model's, one of kvik's own, or a file\n"
+                       "(default: the model's tool_use where tools are given, else its default)",
+               .set = into(asked),
+               .aliases = {"--chat-template", "--chat-template-file"}});
+}
+
+void add_config_flags(Flags& flags, ConfigChoice& choice) {
+    flags.heading("Configuration: arguments beat KVIK_* variables beat the file");
+    flags.add({.name = "--config",
+               .value = "FILE",
+               .help = "instead of ~/.config/kvik/config.toml",
+               .set = into(choice.file),
+               .settable = Settable::anywhere});
+    flags.add({.name = "--no-config", .help = "no file at all", .set = turn_on(choice.none)});
 }
 
 Result<void> set_logit_bias(std::string_view text, SamplingParams& sampling) {

@@ -1,28 +1,9 @@
-#include "cli/bench_options.h"
+#include "cli/flags/bench_flags.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "cli/options.h"
 #include "engine/settings.h"
 
 namespace kvik::cli {
 namespace {
-
-constexpr uint32_t kPromptTokens = 512, kDecodeTokens = 128, kStreamTokens = 32;
-const std::vector<uint32_t> kWidths = {1, 2, 4, 5, 8, 16};
-
-// Keeps that a value was given, which its default does not tell.
-template <class T>
-Setter into_given(std::optional<T>& target, WholeRange range) {
-    return [&target, range](std::string_view text) -> Result<void> {
-        T value{};
-        KVIK_TRY_VOID(into(value, range)(text));
-        target = std::move(value);
-        return {};
-    };
-}
 
 Setter into_tests(std::optional<std::vector<BenchTest>>& target) {
     return [&target](std::string_view text) -> Result<void> {
@@ -83,29 +64,6 @@ void add_test_flags(Flags& flags, BenchOptions& options) {
                .settable = Settable::per_verb});
 }
 
-uint32_t greatest(const std::vector<uint32_t>& values) {
-    return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
-}
-
-std::vector<uint32_t> ascending(std::vector<uint32_t> values) {
-    std::sort(values.begin(), values.end());
-    values.erase(std::unique(values.begin(), values.end()), values.end());
-    return values;
-}
-
-Result<BenchPlan> plan_profile(const BenchOptions& options) {
-    if (options.tests || options.n_decode)
-        return fail(ErrorKind::usage, "--profile runs no tests: leave out --test and -n");
-    BenchPlan plan;
-    plan.n_prompt = options.n_prompt.value_or(kPromptTokens);
-    plan.rows = ascending(options.widths.value_or(std::vector<uint32_t>{1}));
-    plan.depths = ascending(options.depths);
-    plan.n_runs = options.n_runs;
-    if (plan.n_prompt == 0 && plan.rows.empty())
-        return fail(ErrorKind::usage, "nothing to profile: give -p or -b");
-    return plan;
-}
-
 }  // namespace
 
 std::string_view name_of(BenchTest test) {
@@ -135,52 +93,6 @@ Flags bench_flags(BenchOptions& options) {
         "multiply (int8, f32), whichever is longer, over the time that was measured.\n"
         "--calibrate on is off here; fresh calibrates before the tests.");
     return flags;
-}
-
-uint32_t BenchPlan::most_rows() const {
-    return greatest(rows);
-}
-
-uint32_t BenchPlan::most_streams() const {
-    return greatest(streams);
-}
-
-Result<BenchPlan> plan_bench(const BenchOptions& options) {
-    if (options.profile) return plan_profile(options);
-    const bool has_given = options.n_prompt || options.n_decode || options.widths;
-    const auto wants = [&](BenchTest test, bool is_given) {
-        if (!options.tests) return is_given || !has_given;
-        return std::find(options.tests->begin(), options.tests->end(), test) !=
-               options.tests->end();
-    };
-    const std::vector<uint32_t> widths = ascending(options.widths.value_or(kWidths));
-    BenchPlan plan;
-    plan.depths = ascending(options.depths);
-    plan.n_runs = options.n_runs;
-    if (wants(BenchTest::pp, options.n_prompt.has_value()))
-        plan.n_prompt = options.n_prompt.value_or(kPromptTokens);
-    if (wants(BenchTest::tg, options.n_decode.has_value()))
-        plan.n_decode = options.n_decode.value_or(kDecodeTokens);
-    if (wants(BenchTest::rows, options.widths.has_value())) plan.rows = widths;
-    if (wants(BenchTest::streams, options.widths.has_value()) && options.n_decode != 0u) {
-        plan.streams = widths;
-        plan.n_stream_tokens = options.n_decode.value_or(kStreamTokens);
-    }
-    if (plan.rows.empty() && !plan.has_requests())
-        return fail(ErrorKind::usage, "nothing to measure: give -p, -n or -b");
-    return plan;
-}
-
-Result<uint32_t> context_for(const BenchPlan& plan, const EngineOptions& engine,
-                             const ModelSpec& model) {
-    const uint32_t needed = plan.deepest() + std::max({plan.n_prompt, plan.n_decode + 2,
-                                                       plan.n_stream_tokens + 2, plan.most_rows()});
-    const uint32_t most = engine.context > 0 ? engine.context : model.context_length;
-    if (needed > most)
-        return fail(ErrorKind::usage,
-                    fmt::format("-d {} with these -p, -n and -b needs a context of {}, there is {}",
-                                plan.deepest(), needed, most));
-    return engine.context > 0 ? engine.context : needed;
 }
 
 }  // namespace kvik::cli

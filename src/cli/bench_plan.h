@@ -1,4 +1,4 @@
-// BenchOptions: the flags of `kvik bench`, and the plan that they make.
+// BenchPlan: what `kvik bench` measures, from its flags.
 //
 // Invariant a test is measured if --test names it; without --test, if its own flag is given (-p: pp,
 //         -n: tg, -b: rows and streams); without any of these, every test is. 0 tokens and no
@@ -6,31 +6,13 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string_view>
 #include <vector>
 
-#include "cli/flags.h"
+#include "cli/flags/bench_flags.h"
 #include "kvik/kvik.h"
 #include "model/model.h"
 
 namespace kvik::cli {
-
-enum class BenchTest : uint8_t { pp, tg, rows, streams };
-std::string_view name_of(BenchTest test);
-
-struct BenchOptions {
-    EngineOptions engine;
-    std::optional<std::vector<BenchTest>> tests;
-    std::optional<uint32_t> n_prompt, n_decode;
-    std::optional<std::vector<uint32_t>> widths;
-    std::vector<uint32_t> depths = {0};
-    uint32_t n_runs = 5;
-    bool profile = false;
-    bool json = false;
-};
-
-Flags bench_flags(BenchOptions& options);
 
 struct BenchPlan {
     uint32_t n_prompt = 0;                // tokens of a prompt

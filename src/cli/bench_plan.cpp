@@ -1,0 +1,86 @@
+#include "cli/bench_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/settings.h"
+
+namespace kvik::cli {
+namespace {
+
+constexpr uint32_t kPromptTokens = 512, kDecodeTokens = 128, kStreamTokens = 32;
+const std::vector<uint32_t> kWidths = {1, 2, 4, 5, 8, 16};
+
+uint32_t greatest(const std::vector<uint32_t>& values) {
+    return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+}
+
+std::vector<uint32_t> ascending(std::vector<uint32_t> values) {
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    return values;
+}
+
+Result<BenchPlan> plan_profile(const BenchOptions& options) {
+    if (options.tests || options.n_decode)
+        return fail(ErrorKind::usage, "--profile runs no tests: leave out --test and -n");
+    BenchPlan plan;
+    plan.n_prompt = options.n_prompt.value_or(kPromptTokens);
+    plan.rows = ascending(options.widths.value_or(std::vector<uint32_t>{1}));
+    plan.depths = ascending(options.depths);
+    plan.n_runs = options.n_runs;
+    if (plan.n_prompt == 0 && plan.rows.empty())
+        return fail(ErrorKind::usage, "nothing to profile: give -p or -b");
+    return plan;
+}
+
+}  // namespace
+
+uint32_t BenchPlan::most_rows() const {
+    return greatest(rows);
+}
+
+uint32_t BenchPlan::most_streams() const {
+    return greatest(streams);
+}
+
+Result<BenchPlan> plan_bench(const BenchOptions& options) {
+    if (options.profile) return plan_profile(options);
+    const bool has_given = options.n_prompt || options.n_decode || options.widths;
+    const auto wants = [&](BenchTest test, bool is_given) {
+        if (!options.tests) return is_given || !has_given;
+        return std::find(options.tests->begin(), options.tests->end(), test) !=
+               options.tests->end();
+    };
+    const std::vector<uint32_t> widths = ascending(options.widths.value_or(kWidths));
+    BenchPlan plan;
+    plan.depths = ascending(options.depths);
+    plan.n_runs = options.n_runs;
+    if (wants(BenchTest::pp, options.n_prompt.has_value()))
+        plan.n_prompt = options.n_prompt.value_or(kPromptTokens);
+    if (wants(BenchTest::tg, options.n_decode.has_value()))
+        plan.n_decode = options.n_decode.value_or(kDecodeTokens);
+    if (wants(BenchTest::rows, options.widths.has_value())) plan.rows = widths;
+    if (wants(BenchTest::streams, options.widths.has_value()) && options.n_decode != 0u) {
+        plan.streams = widths;
+        plan.n_stream_tokens = options.n_decode.value_or(kStreamTokens);
+    }
+    if (plan.rows.empty() && !plan.has_requests())
+        return fail(ErrorKind::usage, "nothing to measure: give -p, -n or -b");
+    return plan;
+}
+
+Result<uint32_t> context_for(const BenchPlan& plan, const EngineOptions& engine,
+                             const ModelSpec& model) {
+    const uint32_t needed = plan.deepest() + std::max({plan.n_prompt, plan.n_decode + 2,
+                                                       plan.n_stream_tokens + 2, plan.most_rows()});
+    const uint32_t most = engine.context > 0 ? engine.context : model.context_length;
+    if (needed > most)
+        return fail(ErrorKind::usage,
+                    fmt::format("-d {} with these -p, -n and -b needs a context of {}, there is {}",
+                                plan.deepest(), needed, most));
+    return engine.context > 0 ? engine.context : needed;
+}
+
+}  // namespace kvik::cli
