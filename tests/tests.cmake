@@ -37,9 +37,10 @@ set(e2e e2e.turns e2e.sessions e2e.beams)
 # test_habits    command lines of llama-cli and Ollama
 # test_list      models of other programs, by their names
 # test_pull      fetching a model, from a server that the test is
+# test_ids_alone tokenizers and templates that kvik cannot use block text alone (tiny_gguf.py)
 # test_head_widths  tiny models (tiny_model.py) whose heads are of any width
 set(programs test_contract test_misuse test_settings test_directories test_several test_terminal
-    test_habits test_list test_pull test_head_widths)
+    test_habits test_list test_pull test_ids_alone test_head_widths)
 set(turns test_turns)
 if(KVIK_SANITIZED)
     # What a sanitizer's shadow memory and slowness would falsify is not measured, and ten turns

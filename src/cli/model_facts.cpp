@@ -111,7 +111,6 @@ Json memory_of(const ModelConfig& config, uint64_t weights_bytes) {
 }
 
 Json tokenizer_of(const ModelWords& words) {
-    if (words.no_tokenizer) return Json{{"unsupported", words.no_tokenizer->message}};
     if (!words.tokenizer) return Json();
     const TokenizerSpec& spec = *words.tokenizer;
     const auto token = [&](std::optional<TokenId> id) {
@@ -127,7 +126,7 @@ Json tokenizer_of(const ModelWords& words) {
                 {"eot", token(spec.eot)}};
 }
 
-Json template_of(ModelWords words) {
+Json template_of(const ModelWords& words, const Tokenizer* tokenizer) {
     if (!words.chat_templates.empty()) {
         Json names = Json::array();
         const NamedTemplate* shown = &words.chat_templates.front();
@@ -137,10 +136,8 @@ Json template_of(ModelWords words) {
         }
         return {{"bytes", shown->source.size()}, {"text", shown->source}, {"names", names}};
     }
-    if (!words.tokenizer) return Json();
-    const auto tokenizer = make_tokenizer(std::move(*words.tokenizer));
-    if (!tokenizer) return Json();
-    const auto* builtin = choose_builtin_template(words.architecture, **tokenizer);
+    if (tokenizer == nullptr) return Json();
+    const auto* builtin = choose_builtin_template(words.architecture, *tokenizer);
     if (builtin == nullptr) return Json();
     return {
         {"bytes", builtin->source.size()}, {"text", builtin->source}, {"builtin", builtin->name}};
@@ -205,7 +202,9 @@ Result<Json> complete(Json facts, const std::string& path, const TensorFile& fil
     if (!words) return tl::unexpected(std::move(words).error());
     facts["notes"] = source ? Json(source->notes) : Json::array();
     facts["tokenizer"] = tokenizer_of(*words);
-    facts["chat_template"] = template_of(std::move(*words));
+    const auto tokenizer = take_tokenizer(*words);
+    if (!tokenizer) facts["tokenizer"] = {{"unsupported", tokenizer.error().message}};
+    facts["chat_template"] = template_of(*words, tokenizer ? tokenizer->get() : nullptr);
     return facts;
 }
 

@@ -30,15 +30,16 @@ Result<void> check_together(const RunOptions& options) {
     return check_several(options.several);
 }
 
-// Whether the model has no chat template of its own and none was asked for.
+// Whether kvik's own template is used because the model has none and none was asked for.
 bool is_borrowed(const RunOptions& options, const Engine& engine) {
-    const std::string& source = engine.used().template_source;
-    return options.engine.chat_template.empty() && source != "model";
+    return options.engine.chat_template.empty() && engine.used().template_source == "builtin";
 }
 
-// A model that was not made to chat goes on with the text, unless it is told to talk.
+// A model that was not made to chat goes on with the text, unless it is told to talk. Where the
+// tokenizer cannot be used no template was looked for, and there is no text to go on with.
 bool completes(const RunOptions& options, const Engine& engine) {
-    return is_borrowed(options, engine) && !options.conversation && !options.system;
+    const bool has_none = engine.tokenizer() && engine.used().template_source == "none";
+    return (has_none || is_borrowed(options, engine)) && !options.conversation && !options.system;
 }
 
 std::string describe_completion(const Engine& engine) {

@@ -10,12 +10,11 @@ namespace kvik::cli {
 
 Result<TextSide> open_text_side(const std::string& path) {
     KVIK_TRY(ModelWords words, open_words(path));
-    if (words.no_tokenizer) return tl::unexpected<Error>(*words.no_tokenizer);
-    if (!words.tokenizer)
-        return fail(ErrorKind::unsupported,
-                    fmt::format("{} has no tokenizer: only token ids work with it", path));
     TextSide side;
-    KVIK_TRY(side.tokenizer, make_tokenizer(std::move(*words.tokenizer)));
+    KVIK_TRY(side.tokenizer, take_tokenizer(words));
+    if (side.tokenizer == nullptr)
+        return fail(ErrorKind::unsupported,
+                    fmt::format("{} has no tokenizer: it takes token ids only (run --ids)", path));
     side.architecture = std::move(words.architecture);
     side.templates = std::move(words.chat_templates);
     return side;

@@ -42,9 +42,7 @@ static Result<void> find_template(const ModelWords& words, const std::string& as
 // A tokenizer that this version cannot use blocks text alone: ids need none.
 static Result<void> take_words(ModelWords& words, EngineParts& parts) {
     parts.ends = std::move(words.ends);
-    parts.no_tokenizer = std::move(words.no_tokenizer);
-    if (!words.tokenizer) return {};
-    auto tokenizer = make_tokenizer(std::move(*words.tokenizer));
+    Result<std::unique_ptr<Tokenizer>> tokenizer = take_tokenizer(words);
     if (tokenizer)
         parts.tokenizer = std::move(*tokenizer);
     else if (tokenizer.error().kind == ErrorKind::unsupported)

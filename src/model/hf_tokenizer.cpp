@@ -43,7 +43,7 @@ Result<std::string> model_type(const HfJson& model) {
 Result<void> refuse_unusual(const HfJson& model) {
     for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
         KVIK_TRY(const std::string text, model.text(key));
-        if (!text.empty()) return model.unsupported(fmt::format("has a {}", key));
+        if (!text.empty()) return model.unsupported(fmt::format("sets {}", key));
     }
     KVIK_TRY(const std::optional<HfJson> dropout, model.find("dropout"));
     if (dropout && (!dropout->json().is_number() || dropout->json().get<double>() != 0))

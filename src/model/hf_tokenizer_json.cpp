@@ -14,9 +14,10 @@ tl::unexpected<Error> HfJson::lie(std::string_view problem) const {
 }
 
 tl::unexpected<Error> HfJson::unsupported(std::string_view what) const {
-    return fail(ErrorKind::unsupported,
-                fmt::format("{}: {} {}, which this version cannot do: use another model", file_,
-                            path_.empty() ? "the file" : path_, what));
+    return fail(
+        ErrorKind::unsupported,
+        fmt::format("{}: {} {}, which this version cannot do: use another model, or token ids",
+                    file_, path_.empty() ? "the file" : path_, what));
 }
 
 Result<std::optional<HfJson>> HfJson::find(std::string_view key) const {

@@ -20,7 +20,7 @@ namespace kvik {
 namespace {
 
 // A tokenizer that this version cannot use is no reason against ids.
-Result<void> take_tokenizer(Result<std::optional<TokenizerSpec>> read, ModelWords& words) {
+Result<void> read_tokenizer(Result<std::optional<TokenizerSpec>> read, ModelWords& words) {
     if (read) {
         words.tokenizer = std::move(*read);
         return {};
@@ -34,7 +34,7 @@ Result<ModelWords> words_of(const GgufMetadata& metadata) {
     ModelWords words;
     words.architecture = metadata.find_label("general.architecture").value_or("");
     KVIK_TRY(words.ends, end_tokens_from_gguf(metadata));
-    KVIK_TRY_VOID(take_tokenizer(tokenizer_from_gguf(metadata), words));
+    KVIK_TRY_VOID(read_tokenizer(tokenizer_from_gguf(metadata), words));
     KVIK_TRY(words.chat_templates, chat_templates_from_gguf(metadata));
     return words;
 }
@@ -43,7 +43,7 @@ Result<ModelWords> words_in(const std::string& directory, std::string architectu
     ModelWords words;
     words.architecture = std::move(architecture);
     KVIK_TRY(words.ends, end_tokens_from_hf(directory));
-    KVIK_TRY_VOID(take_tokenizer(tokenizer_from_hf(directory), words));
+    KVIK_TRY_VOID(read_tokenizer(tokenizer_from_hf(directory), words));
     KVIK_TRY(words.chat_templates, chat_templates_from_hf(directory));
     return words;
 }
@@ -75,6 +75,12 @@ Result<ModelWords> open_words(const std::string& path) {
     if (!config && config.error().kind != ErrorKind::unsupported)
         return tl::unexpected<Error>(config.error());
     return words_in(path, config ? config->architecture : std::string());
+}
+
+Result<std::unique_ptr<Tokenizer>> take_tokenizer(ModelWords& words) {
+    if (words.no_tokenizer) return tl::unexpected<Error>(*words.no_tokenizer);
+    if (!words.tokenizer) return std::unique_ptr<Tokenizer>();
+    return make_tokenizer(*std::exchange(words.tokenizer, std::nullopt));
 }
 
 Result<ModelSource> open_source(const std::string& path) {

@@ -31,6 +31,10 @@ struct ModelWords {
 
 Result<ModelWords> open_words(const std::string& path);
 
+// The tokenizer that the words describe, whose spec is taken out of them; null: they have none.
+// Errors: one that kvik cannot use is ErrorKind::unsupported, which blocks text and leaves token ids.
+Result<std::unique_ptr<Tokenizer>> take_tokenizer(ModelWords& words);
+
 struct ModelSource {
     ModelFormat format = ModelFormat::gguf;
     ModelConfig config;

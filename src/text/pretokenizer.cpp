@@ -53,16 +53,16 @@ Result<Split> compile(std::string_view source, Matching matching) {
         std::array<PCRE2_UCHAR, 120> why{};
         (void)pcre2_get_error_message(error, why.data(), why.size());
         return fail(ErrorKind::unsupported,
-                    fmt::format("pre-tokenizer pattern '{}' cannot be compiled: {}: use a model "
-                                "with another one",
+                    fmt::format("pre-tokenizer pattern '{}' cannot be compiled: {}: use another "
+                                "model, or token ids",
                                 shown(source), reinterpret_cast<const char*>(why.data())));
     }
     uint32_t may_be_empty = 0;
     (void)pcre2_pattern_info(code.get(), PCRE2_INFO_MATCHEMPTY, &may_be_empty);
     if (may_be_empty != 0)
         return fail(ErrorKind::unsupported,
-                    fmt::format("pre-tokenizer pattern '{}' could match nothing at all: use a "
-                                "model with another one",
+                    fmt::format("pre-tokenizer pattern '{}' could match nothing at all: use "
+                                "another model, or token ids",
                                 shown(source)));
     // Where executable memory is refused, this fails and matching is interpreted.
     if (matching == Matching::jit) (void)pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);

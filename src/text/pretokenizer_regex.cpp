@@ -79,7 +79,7 @@ class Translator {
 
     tl::unexpected<Error> refuse(std::string_view problem) const {
         return fail(ErrorKind::unsupported,
-                    fmt::format("pre-tokenizer pattern '{}' {}: use a model with another one",
+                    fmt::format("pre-tokenizer pattern '{}' {}: use another model, or token ids",
                                 shown(source_), problem));
     }
     void stop(std::string problem) { problem_ = std::move(problem); }

@@ -39,7 +39,7 @@ Result<Normalizer> Normalizer::make(std::vector<NormalizerStep> steps) {
         if (growth > kMaxGrowth || prepended > kMaxPrepended)
             return fail(ErrorKind::unsupported,
                         fmt::format("tokenizer: steps[{}] lets a text grow by more than {} times "
-                                    "or {} bytes: use another model",
+                                    "or {} bytes: use another model, or token ids",
                                     i, kMaxGrowth, kMaxPrepended));
     }
     return Normalizer(std::move(steps));
