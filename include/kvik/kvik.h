@@ -329,7 +329,8 @@ class Session {
     // Another answer to the last message of the user. None there: usage.
     Result<Stream> regenerate(GenerateRequest how = {});
     // Goes on with the last answer from its last token, as if it had not been cut there: the same
-    // seed picks the same tokens. No answer there, or its ids are not known: usage.
+    // seed picks the same tokens. Where its text alone is known (restore), from the ids of the text.
+    // No answer there: usage.
     Result<Stream> resume(GenerateRequest how = {});
     // Message `index` of messages() with another text; what came after it goes. It is not one of
     // the user's: usage.
@@ -372,6 +373,7 @@ class Session {
     Result<Stream> ask(Timeline next, GenerateRequest how);
     Result<Stream> submit(Timeline next, GenerateRequest how, Prompt prompt, Next wanted);
     Result<Prompt> encode(const Timeline& timeline);
+    Result<Timeline> tokenise_last_answer();
     Result<Prompt> encode_what_fits(Timeline& timeline, const GenerateRequest& how);
     Result<void> invalidate(std::span<const TokenId> next);
     Result<void> give_up(std::vector<TokenId> held, uint32_t n_common);

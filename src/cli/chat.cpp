@@ -31,8 +31,7 @@ Result<int> chat(const Call& call) {
     KVIK_TRY(const auto engine,
              open_engine(std::move(engine_options), interrupts, ErrorFormat::text));
     if (const std::string& builtin = engine->used().builtin_template; borrows && !builtin.empty()) {
-        note_dim("kvik: " + borrowed_template(builtin));
-        note("\n");
+        note_line("kvik: " + borrowed_template(builtin));
     }
     ChatLoop loop(*engine, std::move(options), interrupts);
     Result<int> exit_code = loop.talk();

@@ -38,33 +38,37 @@ std::string as_quote(const std::string& text) {
 std::span<const ChatLoop::Command> ChatLoop::commands() {
     using L = ChatLoop;
     static constexpr Command kCommands[] = {
-        {"/regen", "", "another answer to the last message, from another seed", &L::regenerate},
-        {"/answers", "", "all answers to the last message, numbered", &L::show_answers},
-        {"/answer", "N", "go on from the N-th of them", &L::choose_answer},
-        {"/continue", "", "go on with the last answer where it was cut", &L::go_on},
-        {"/undo", "[N]", "take the last exchange back, or the last N", &L::undo},
-        {"/redo", "[N]", "bring back what /undo took", &L::redo},
-        {"/edit", "[N] [TEXT]", "change the last message, or the N-th, and drop what follows",
-         &L::edit},
-        {"/list", "", "the conversation, its messages numbered", &L::list},
-        {"/read", "FILE", "put a text file before the next message", &L::read},
-        {"/fork", "[N] [NAME]", "go on in a copy of the conversation, as it was after message N",
-         &L::fork},
-        {"/branch", "[NAME]", "go to another copy; - goes back; alone it lists them", &L::branch},
-        {"/system", "[TEXT]", "show or change the system message; none removes it",
-         &L::change_system},
-        {"/set", "[NAME [VALUE]]", "show or change how answers are picked and shown",
-         &L::change_setting},
-        {"/show", "WHAT", "info, parameters, system or template", &L::show_what},
-        {"/save", "FILE", "write messages and settings to a file", &L::save},
-        {"/load", "FILE", "read them back", &L::load},
-        {"/stats", "", "tokens and speed so far", &L::show_stats},
-        {"/cache", "", "what the KV cache holds, drawn as the tree it is", &L::show_cache},
-        {"/why", "", "what of the last prompt was computed, and why", &L::show_why},
-        {"/reset", "", "another topic: forget the conversation, keep the system message",
-         &L::reset},
-        {"/help", "", "this list", &L::show_help},
-        {"/exit", "", "leave, as Ctrl-D does", &L::leave},
+        {"/regen", "", "/regen", "another answer to the last message, from another seed",
+         &L::regenerate},
+        {"/answers", "", "/answers, /answer N", "all answers to the last message; pick the N-th",
+         &L::show_answers},
+        {"/answer", "N", "", "", &L::choose_answer},
+        {"/continue", "", "/continue", "write on where the last answer was cut", &L::go_on},
+        {"/undo", "[N]", "/undo [N], /redo [N]", "take back the last N turns; bring them back",
+         &L::undo},
+        {"/redo", "[N]", "", "", &L::redo},
+        {"/edit", "[N] [TEXT]", "/edit [N] [TEXT]",
+         "change the last message, or the N-th; what followed goes", &L::edit},
+        {"/list", "", "/list", "the conversation, its messages numbered", &L::list},
+        {"/read", "FILE", "/read FILE", "put a text file in front of the next message", &L::read},
+        {"/fork", "[N] [NAME]", "/fork [N] [NAME]",
+         "copy the conversation up to message N and talk on there", &L::fork},
+        {"/branch", "[NAME]", "/branch [NAME]",
+         "list the copies, or switch to one; - switches back", &L::branch},
+        {"/reset", "", "/reset, /clear", "start over; the system message stays", &L::reset},
+        {"/system", "[TEXT]", "/system [TEXT]",
+         "show or change the system message; none removes it", &L::change_system},
+        {"/set", "[NAME [VALUE]]", "/set [NAME [VALUE]]",
+         "show or change settings: temp, top_k, n, stop, ...", &L::change_setting},
+        {"/show", "WHAT", "/show WHAT", "info, parameters, system or template", &L::show_what},
+        {"/save", "FILE", "/save FILE", "write messages and settings to a file", &L::save},
+        {"/load", "FILE", "/load FILE", "read a file that /save wrote", &L::load},
+        {"/stats", "", "/stats", "tokens and speed so far", &L::show_stats},
+        {"/cache", "", "/cache, /why", "what the KV cache holds; what it had of the last prompt",
+         &L::show_cache},
+        {"/why", "", "", "", &L::show_why},
+        {"/help", "", "", "", &L::show_help},
+        {"/exit", "", "/exit, /bye, Ctrl-D", "leave", &L::leave},
     };
     return kCommands;
 }
@@ -96,9 +100,11 @@ ChatLoop::Done ChatLoop::obey(std::string_view name, const std::string& rest) {
 
 ChatLoop::Done ChatLoop::regenerate(const std::string&) {
     const uint64_t offset = talk_now().answers().size();
-    if (settings_.sampling.temperature == 0) {
-        say("temp is 0, another seed changes nothing: /set temp 0.7 for another answer");
-    } else if (find_message(session().messages(), 0)) {
+    if (!greedy_.empty() && greedy_ == what_decides()) {
+        say("temp is 0, so the answer would be the same: /set temp 0.7 allows another one");
+        return Next::go_on;
+    }
+    if (settings_.sampling.temperature > 0 && find_message(session().messages(), 0)) {
         say(fmt::format("seed {}", *settings_.sampling.seed + offset));
     }
     talk_now().before_another();
@@ -131,18 +137,31 @@ ChatLoop::Done ChatLoop::choose_answer(const std::string& rest) {
     return Next::go_on;
 }
 
+// Calls `step`, which gives the message of the turn that it moved, n times or as often as it can.
+ChatLoop::Done ChatLoop::repeat(uint64_t n, std::string_view what,
+                                const std::function<Result<std::string>()>& step) {
+    uint64_t n_done = 0;
+    std::string last;
+    for (; n_done < n; ++n_done) {
+        auto text = step();
+        if (!text && n_done == 0) return tl::unexpected(text.error());
+        if (!text) break;
+        last = std::move(*text);
+    }
+    const std::string count = n_done < n
+                                  ? fmt::format("{} of {} turns, there are no more", n_done, n)
+                                  : counted(n_done, "turn");
+    say(fmt::format("{} {}{}: {}", what, count, n_done > 1 ? "; the last one" : "",
+                    as_quote(last)));
+    return Next::go_on;
+}
+
 ChatLoop::Done ChatLoop::undo(const std::string& rest) {
     uint64_t n = 1;
     if (!rest.empty()) {
         KVIK_TRY(n, parse_whole(rest, {1, UINT32_MAX}));
     }
-    for (uint64_t i = 0; i < n; ++i) {
-        const auto text = talk_now().take_back();
-        if (!text && i > 0) break;
-        if (!text) return tl::unexpected(text.error());
-        say(fmt::format("took back: {}", as_quote(*text)));
-    }
-    return Next::go_on;
+    return repeat(n, "took back", [this] { return talk_now().take_back(); });
 }
 
 ChatLoop::Done ChatLoop::redo(const std::string& rest) {
@@ -150,13 +169,7 @@ ChatLoop::Done ChatLoop::redo(const std::string& rest) {
     if (!rest.empty()) {
         KVIK_TRY(n, parse_whole(rest, {1, UINT32_MAX}));
     }
-    for (uint64_t i = 0; i < n; ++i) {
-        const auto text = talk_now().bring_back();
-        if (!text && i > 0) break;
-        if (!text) return tl::unexpected(text.error());
-        say(fmt::format("brought back: {}", as_quote(*text)));
-    }
-    return Next::go_on;
+    return repeat(n, "brought back", [this] { return talk_now().bring_back(); });
 }
 
 ChatLoop::Done ChatLoop::edit(const std::string& rest) {

@@ -31,9 +31,14 @@ ChatLoop::Done ChatLoop::save(const std::string& rest) {
 }
 
 ChatLoop::Done ChatLoop::load(const std::string& rest) {
-    if (rest.empty()) return fail(ErrorKind::usage, "/load needs the name of a file");
-    KVIK_TRY(const std::string json, read_small_file(expanded(rest), kMostChatBytes));
-    KVIK_TRY(SavedChat chat, from_json(json, rest, settings_));
+    // Ollama's /load takes the name of a model too.
+    constexpr std::string_view kAdvice =
+        "/load FILE reads what /save FILE wrote; another model is another chat: kvik chat MODEL";
+    if (rest.empty())
+        return fail(ErrorKind::usage, fmt::format("/load needs the name of a file: {}", kAdvice));
+    const auto json = read_small_file(expanded(rest), kMostChatBytes);
+    if (!json) return fail(json.error().kind, fmt::format("{}: {}", json.error().message, kAdvice));
+    KVIK_TRY(SavedChat chat, from_json(*json, rest, settings_));
     if (chat.settings) settings_ = std::move(*chat.settings);
     const size_t n_messages = chat.messages.size();
     session().restore(std::move(chat.messages));

@@ -168,7 +168,18 @@ Result<bool> ChatLoop::answer(const Ask& ask, std::string_view then) {
         say("(stopped; what was said is kept)");
     tell_status(reply.summary);
     tell_left_out(n_left_out);
+    const bool is_whole = reply.summary.reason != FinishReason::cancelled;
+    greedy_ = is_whole && settings_.sampling.temperature == 0 ? what_decides() : "";
     return true;
+}
+
+// The messages up to the last one of the user's, and the settings but for the seed.
+std::string ChatLoop::what_decides() {
+    SavedChat chat = saved();
+    while (!chat.messages.empty() && chat.messages.back().role == "assistant")
+        chat.messages.pop_back();
+    chat.settings->sampling.seed = 0;
+    return to_json(chat);
 }
 
 Result<void> ChatLoop::show_text(const std::string& text) {
@@ -218,8 +229,7 @@ void ChatLoop::tell_status(const Summary& summary) const {
 }
 
 void ChatLoop::say(const std::string& line) const {
-    note_dim(broken(line));
-    note("\n");
+    note_line(line);
 }
 
 }  // namespace kvik::cli

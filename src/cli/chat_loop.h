@@ -45,7 +45,8 @@ class ChatLoop {
     enum class Next : uint8_t { go_on, leave };
     using Done = Result<Next>;
     struct Command {
-        std::string_view name, arguments, help;
+        std::string_view name, arguments;
+        std::string_view shown, help;  // a line of /help; empty: the line before speaks of it too
         Done (ChatLoop::*act)(const std::string& rest);
     };
     using Ask = std::function<Result<Stream>(GenerateRequest)>;
@@ -63,10 +64,13 @@ class ChatLoop {
     void tell_left_out(uint32_t n_before);
     std::string ways_out() const;
     void say(const std::string& line) const;  // dim, on a terminal or not
+    std::string what_decides();               // the answer to the last message at temp 0
     // chat_commands.cpp
     static std::span<const Command> commands();
     static const Command* find_command(std::string_view name);
     Done obey(std::string_view name, const std::string& rest);
+    Done repeat(uint64_t n, std::string_view what,
+                const std::function<Result<std::string>()>& step);
     Done regenerate(const std::string& rest);
     Done go_on(const std::string& rest);
     Done undo(const std::string& rest);
@@ -115,6 +119,7 @@ class ChatLoop {
     std::optional<size_t> editing_;  // and takes the place of that one
     bool hinted_ = false;            // how to leave, and nothing was typed since
     uint64_t seed_offset_ = 0;       // of the answer that is asked for: another one, another seed
+    std::string greedy_;             // what_decides() of the last answer at temp 0; empty: none
     std::string to_send_;            // files that were read, for the next message
     std::optional<Autosave> autosave_;
     bool wraps_words_, resumes_;

@@ -31,7 +31,7 @@ uint32_t room() {
 }
 
 // What does not fit goes on under where the value begins.
-void note_line(const std::string& line, uint32_t indent = 9) {
+void note_value(const std::string& line, uint32_t indent = 9) {
     note(wrapped(line, room(), indent) + "\n");
 }
 
@@ -95,28 +95,29 @@ ChatLoop::Done ChatLoop::show_what(const std::string& rest) {
 void ChatLoop::show_info() const {
     const ModelSpec& model = engine_.model();
     const UsedSettings& used = engine_.used();
-    note_line(printable(fmt::format("model    {}", model.name.empty() ? "no name" : model.name)));
-    note_line(
+    note_value(printable(fmt::format("model    {}", model.name.empty() ? "no name" : model.name)));
+    note_value(
         printable(fmt::format("family   {}, {:.0f} M parameters, {:.0f} MiB of weights",
                               model.architecture, static_cast<double>(model.n_parameters) / 1e6,
                               static_cast<double>(model.weight_bytes) / (1 << 20))));
-    note_line(fmt::format("context  {} tokens, the model was made for {}", used.context,
-                          model.context_length));
+    note_value(fmt::format("context  {} tokens, the model was made for {}", used.context,
+                           model.context_length));
 }
 
 ChatLoop::Done ChatLoop::show_stats(const std::string&) {
     const SessionStats stats = session().stats();
-    note_line(fmt::format("context  {} of {} tokens in {}", stats.n_tokens, context(),
-                          counted(stats.n_messages, "message")));
-    note_line(fmt::format("prompts  {} tokens, {} of them cached ({:.0f} %)", n_prompt_, n_cached_,
-                          percent(n_cached_, n_prompt_)));
-    note_line(fmt::format("answers  {}", counted(n_decoded_, "token")));
+    note_value(fmt::format("context  {} of {} tokens in {}", stats.n_tokens, context(),
+                           counted(stats.n_messages, "message")));
+    note_value(fmt::format("prompts  {} tokens, {} of them cached ({:.0f} %)", n_prompt_, n_cached_,
+                           percent(n_cached_, n_prompt_)));
+    note_value(fmt::format("answers  {}", counted(n_decoded_, "token")));
     if (stats.n_invalidations > 0)
-        note_line(fmt::format("edits    {}, after which {} no longer counted",
-                              stats.n_invalidations, counted(stats.n_invalidated_tokens, "token")));
+        note_value(fmt::format("edits    {}, after which {} no longer counted",
+                               stats.n_invalidations,
+                               counted(stats.n_invalidated_tokens, "token")));
     const UsedSettings& used = engine_.used();
-    note_line(fmt::format("engine   {} threads, {}, {} activations, {} KV", used.n_threads,
-                          used.isa, used.act, used.kv));
+    note_value(fmt::format("engine   {} threads, {}, {} activations, {} KV", used.n_threads,
+                           used.isa, used.act, used.kv));
     return Next::go_on;
 }
 
@@ -124,20 +125,20 @@ ChatLoop::Done ChatLoop::show_cache(const std::string&) {
     const CacheStats cache = engine_.cache_stats();
     const uint32_t n_used = cache.n_blocks - cache.n_free;
     const uint64_t n_all = cache.hit_tokens + cache.computed_tokens;
-    note_line(fmt::format("blocks   {} {} of {} hold tokens, {} KiB each",
-                          bar(n_used, cache.n_blocks), n_used, cache.n_blocks,
-                          cache.block_bytes >> 10));
-    note_line(fmt::format(
+    note_value(fmt::format("blocks   {} {} of {} hold tokens, {} KiB each",
+                           bar(n_used, cache.n_blocks), n_used, cache.n_blocks,
+                           cache.block_bytes >> 10));
+    note_value(fmt::format(
         "tokens   {} {} found{}, {} computed{}", bar(cache.hit_tokens, n_all), cache.hit_tokens,
         cache.disk_tokens > 0 ? fmt::format(" ({} on disk)", cache.disk_tokens) : "",
         cache.computed_tokens,
         cache.saved_ms >= 1 ? fmt::format(", about {:.1f} s saved", cache.saved_ms / 1000) : ""));
     KVIK_TRY(const KvTree tree, engine_.cache_tree(kMostTreeLines));
-    note_line(
+    note_value(
         fmt::format("kept     {} tokens can be found again, {:.1f} times shared, {:.1f} % of "
                     "the room in their blocks is empty",
                     cache.cached_tokens, tree.accounts.sharing(), tree.accounts.waste_percent()));
-    note_line(
+    note_value(
         fmt::format("freed    {} blocks to make room, {} because nothing needed them; {} "
                     "sequences were paused",
                     cache.evicted_blocks, cache.forgotten_blocks, cache.n_preemptions));
@@ -150,7 +151,7 @@ ChatLoop::Done ChatLoop::show_cache(const std::string&) {
 
 ChatLoop::Done ChatLoop::show_why(const std::string&) {
     if (!last_report_) return fail(ErrorKind::usage, "nothing has been asked yet");
-    for (const std::string& line : describe_lines(*last_report_)) note_line(line, 16);
+    for (const std::string& line : describe_lines(*last_report_)) note_value(line, 16);
     return Next::go_on;
 }
 
@@ -170,9 +171,9 @@ void ChatLoop::show_branches() {
         const std::string origin =
             depth == 0 ? "" : fmt::format(", from {} after {}", branch.from, branch.n_shared);
         const char mark = &branch == &branches_.current() ? '*' : ' ';
-        note_line(printable(fmt::format("{} {:14} {}, {}{}", mark, name,
-                                        counted(stats.n_messages, "message"),
-                                        counted(stats.n_tokens, "token"), origin)));
+        note_value(printable(fmt::format("{} {:14} {}, {}{}", mark, name,
+                                         counted(stats.n_messages, "message"),
+                                         counted(stats.n_tokens, "token"), origin)));
     }
 }
 
@@ -182,16 +183,17 @@ void ChatLoop::show_settings() const {
                    setting.help, 28);
 }
 
+// All of it fits a terminal of 24 lines of 80 columns, beside what was typed and the next prompt.
 ChatLoop::Done ChatLoop::show_help(const std::string&) {
+    constexpr uint32_t kColumn = 22;
     for (const Command& command : commands())
-        note_entry(fmt::format("{} {}", command.name, command.arguments), command.help, 21);
+        if (!command.shown.empty()) note_entry(std::string(command.shown), command.help, kColumn);
     constexpr std::pair<const char*, std::string_view> kKeys[] = {
-        {"\"\"\" ... \"\"\"", "several lines; so do a \\ at the end of a line, Alt-Enter, a paste"},
+        {"\"\"\"TEXT\"\"\"", "a message of several lines; Alt-Enter makes one, too"},
         {"//text", "a message that begins with a slash"},
-        {"Up, Down, Ctrl-R", "what was typed before"},
-        {"Ctrl-C", "stop the answer and keep what was said; at the prompt: drop the line"},
+        {"Ctrl-C", "end the answer, keep its text; at a prompt: drop the line"},
     };
-    for (const auto& [keys, help] : kKeys) note_entry(keys, help, 21);
+    for (const auto& [keys, help] : kKeys) note_entry(keys, help, kColumn);
     return Next::go_on;
 }
 

@@ -88,7 +88,7 @@ Result<std::unique_ptr<Engine>> open_engine(EngineOptions options, Interrupts& i
     KVIK_TRY(auto engine, Engine::open(std::move(options)));
     bar.clear();
     for (const std::string& said : engine->used().notes)
-        note(fmt::format("kvik: note: {}\n", printable(said)));
+        note_line(fmt::format("kvik: note: {}", printable(said)));
     return engine;
 }
 

@@ -64,13 +64,11 @@ Result<std::vector<TokenId>> encode_prompt(const RunOptions& options, const Engi
                                            const std::string& text) {
     if (options.raw) return encode_raw(engine, text, Specials::recognised);
     if (completes(options, engine)) {
-        note_dim("kvik: " + describe_completion(engine));
-        note("\n");
+        note_line("kvik: " + describe_completion(engine));
         return encode_raw(engine, text, Specials::as_text);
     }
     if (is_borrowed(options, engine)) {
-        note_dim("kvik: " + borrowed_template(engine.used().template_name));
-        note("\n");
+        note_line("kvik: " + borrowed_template(engine.used().template_name));
     }
     std::vector<ChatMessage> messages;
     if (options.system) messages.push_back({"system", *options.system});

@@ -79,6 +79,12 @@ void note_dim(std::string_view text) noexcept {
     if (dims) steer("\x1b[0m");
 }
 
+void note_line(std::string_view line) noexcept {
+    note_dim(is_terminal(STDERR_FILENO) ? wrapped(line, columns_of(STDERR_FILENO))
+                                        : std::string(line));
+    note("\n");
+}
+
 void steer(Control control) noexcept {
     write_all(STDERR_FILENO, control.sequence());
 }

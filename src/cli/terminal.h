@@ -38,6 +38,9 @@ class Control {
 };
 void steer(Control control) noexcept;  // the terminal at stderr
 
+// One line on stderr, dimmed, and broken between words where a terminal would break it.
+void note_line(std::string_view line) noexcept;
+
 std::string counted(uint64_t n, std::string_view thing);  // "1 message", "2 messages"
 std::string human_bytes(uint64_t bytes);                  // "1.5 KiB", "93.8 MiB", "4.25 GiB"
 

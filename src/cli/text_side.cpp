@@ -42,8 +42,7 @@ std::string borrowed_template(std::string_view name) {
 
 void tell_borrowed(const ChosenTemplate& chosen, const TemplateWish& wish) {
     if (chosen.origin != TemplateOrigin::builtin || !wish.asked.empty()) return;
-    note_dim("kvik: " + borrowed_template(chosen.name));
-    note("\n");
+    note_line("kvik: " + borrowed_template(chosen.name));
 }
 
 // `text` is an object. Values other than the role and a content that is text stay as written.

@@ -19,8 +19,9 @@ static Result<void> place_model(const ModelTarget& target, const Call& call, Set
     } else {
         chosen.notes.resize(std::min(chosen.notes.size(), chosen.n_path_notes));
     }
+    if (call.is_handed_on) return {};  // the verb that was called first has told them
     if (std::find(call.args.begin(), call.args.end(), "--json") != call.args.end()) return {};
-    for (const std::string& line : chosen.notes) note_dim("kvik: " + printable(line) + "\n");
+    for (const std::string& line : chosen.notes) note_line("kvik: " + printable(line));
     return {};
 }
 

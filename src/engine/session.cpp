@@ -99,12 +99,31 @@ Result<Stream> Session::edit(size_t index, std::string text, GenerateRequest how
 
 Result<Stream> Session::resume(GenerateRequest how) {
     interrupt();
-    if (!now_.knows_last_answer()) {
-        return fail(ErrorKind::usage,
-                    "there is no answer whose tokens are known to its end: ask for another one");
+    if (now_.knows_last_answer()) {
+        const Point point = now_.points.back();
+        return submit(now_, std::move(how), {point, point->end_tokens()}, Next::rest_of_answer);
     }
-    const Point point = now_.points.back();
-    return submit(now_, std::move(how), {point, point->end_tokens()}, Next::rest_of_answer);
+    KVIK_TRY(Timeline known, tokenise_last_answer());
+    const Point point = known.points.back();
+    return submit(std::move(known), std::move(how), {point, 0}, Next::rest_of_answer);
+}
+
+// An answer of which the text alone is known: its ids are those of the text after its prompt.
+Result<Session::Timeline> Session::tokenise_last_answer() {
+    const size_t n = now_.messages.size();
+    if (n < 2 || now_.messages.back().role != kAssistant)
+        return fail(ErrorKind::usage, "there is no answer to go on with");
+    Timeline before = now_;
+    before.cut(n - 1);
+    KVIK_TRY(MarkedText text, engine_->render(before.prompt()));
+    TokenLedger& ledger = *engine_->impl_->ledger;
+    Timeline known = now_;
+    known.points[n - 2] = ledger.encode(text, before.last_point()).point;
+    const std::string& said = now_.messages.back().content;
+    text.untrusted.push_back({text.text.size(), text.text.size() + said.size()});
+    text.text += said;
+    known.points[n - 1] = ledger.encode(text, known.points[n - 2]).point;
+    return known;
 }
 
 // ---- what does not fit ----

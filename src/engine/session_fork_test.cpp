@@ -31,16 +31,26 @@ TEST_F(SessionForkTest, an_answer_that_was_cut_goes_on_as_if_it_had_not_been) {
     EXPECT_EQ(session_.stats().n_kept_tokens, whole.summary.timings.prompt_n + 12);
 }
 
-TEST_F(SessionForkTest, goes_on_only_with_an_answer_that_it_knows_by_its_tokens) {
+TEST_F(SessionForkTest, an_answer_of_which_the_text_is_known_goes_on_from_its_ids) {
+    const Said whole = say("hello", how(12));
+    session_.restore({{"user", "hello"}, {"assistant", whole.text.substr(0, 5)}});
+    const Said rest = said(session_.resume(how(7)));
+    EXPECT_EQ(session_.messages().size(), 2u);
+    EXPECT_EQ(session_.messages()[1].content, whole.text) << "a token is a letter here";
+    EXPECT_EQ(rest.ids, std::vector<TokenId>(whole.ids.begin() + 5, whole.ids.end()));
+    EXPECT_EQ(session_.stats().n_tokens, whole.summary.timings.prompt_n + 12);
+    const Said more = said(session_.resume(how(3)));
+    EXPECT_EQ(session_.messages()[1].content, whole.text + more.text);
+}
+
+TEST_F(SessionForkTest, goes_on_only_with_an_answer) {
     const auto is_refused = [&] {
         const auto refused = session_.resume(how(1));
         return !refused && refused.error().kind == ErrorKind::usage;
     };
     EXPECT_TRUE(is_refused());
-    session_.restore({{"user", "hello"}, {"assistant", "abc"}});
-    EXPECT_TRUE(is_refused());
     const Said said = say("hello", how(6));
-    session_.rewind(3);
+    session_.rewind(1);
     EXPECT_TRUE(is_refused()) << "the last message is the user's";
 }
 

@@ -295,7 +295,7 @@ class Commands(Chat):
         self.says(chat, "/set temp 0", "temp 0")
         seen = self.says(chat, "And then?", r"^prompt (\d+) tok \((\d+) cached\)")
         self.assertGreater(int(seen.group(2)), int(seen.group(1)) - 20)
-        self.says(chat, "/undo", "took back: And then")
+        self.says(chat, "/undo", "took back 1 turn: And then")
         self.says(chat, "/answers", r"^\*   1  .*\n    2  .*\n    3  ")
 
     def test_what_was_taken_back_comes_back(self):
@@ -303,8 +303,9 @@ class Commands(Chat):
         self.says(chat, "/redo", "nothing to bring back")
         self.says(chat, "Say alpha.", STATUS)
         self.says(chat, "Say beta.", STATUS)
-        self.says(chat, "/undo 2", r"took back: Say beta.\ntook back: Say alpha.")
-        self.says(chat, "/redo 2", r"brought back: Say alpha.\nbrought back: Say beta.")
+        self.says(chat, "/undo 2", r"^took back 2 turns; the last one: Say alpha.$")
+        self.says(chat, "/redo", r"^brought back 1 turn: Say alpha.$")
+        self.says(chat, "/redo 3", r"^brought back 1 of 3 turns, there are no more: Say beta.$")
         self.says(chat, "/list", r"1 user +Say alpha.\n +assistant .*\n +2 user +Say beta.\n +ass")
         self.says(chat, "/undo", "took back")
         self.says(chat, "Say gamma.", STATUS)
@@ -319,6 +320,28 @@ class Commands(Chat):
         self.says(cut, "Tell me a story.", STATUS)
         self.says(cut, "/continue", STATUS)
         self.assertEqual(self.says(cut, "/answers", r"^\*   1  (.*)$").group(1), text)
+
+    def test_an_answer_of_an_earlier_chat_goes_on(self):
+        chat = self.ready("-n", "6", "--ignore-eos")
+        self.says(chat, "Tell me a story.", STATUS)
+        cut = self.says(chat, "/answers", r"^\*   1  (.*)$").group(1)
+        chat.enter("/bye")
+        self.ends(chat, 0)
+        again = self.ready("--resume", "-n", "6", "--ignore-eos")
+        self.says(again, "/continue", STATUS)
+        whole = self.says(again, "/answers", r"^\*   1  (.*)$").group(1)
+        self.assertTrue(whole.startswith(cut) and len(whole) > len(cut), (cut, whole))
+        self.says(again, "/list", r"^  1 user .*\n    assistant .*\n>>>$")
+
+    def test_an_answer_that_would_be_the_same_is_not_computed_again(self):
+        chat = self.ready()
+        self.says(chat, "Say alpha.", STATUS)
+        self.says(chat, "/regen", r"^temp is 0, so the answer would be the same.*\n>>>$")
+        self.says(chat, "/set n 2", "n 2")
+        self.says(chat, "/regen", r"- 2 tok")
+        self.says(chat, "/regen", r"the same.*\n>>>$")
+        self.says(chat, "/set temp 1", "temp 1")
+        self.says(chat, "/regen", r"^seed \d+\n(.|\n)*" + STATUS)
 
     def test_a_chat_goes_on_where_the_last_one_ended(self):
         chat = self.ready()
@@ -356,7 +379,7 @@ class Commands(Chat):
         self.says(chat, "/undo", "nothing to take back")
         for word in ("alpha", "beta", "gamma"):
             self.says(chat, f"Say {word}.", STATUS)
-        self.says(chat, "/undo", "^took back: Say gamma.$")
+        self.says(chat, "/undo", "^took back 1 turn: Say gamma.$")
         self.says(chat, "/edit 1 Say omega.", STATUS)
         self.says(chat, "/list", r"^  1 user +Say omega.\n    assistant .*\n>>>$")
         chat.enter("/edit")
@@ -425,11 +448,23 @@ class Commands(Chat):
         self.says(chat, "/stats", r"(?s)^context +\d+ of 2048 tokens in 2 messages.*answers +4 tok")
         self.says(chat, "/cache", r"(?s)^blocks +\[#\.+\] \d+ of \d+.*^tokens .*^kept +\d+ tokens.*"
                                   r"^\* main +2 messages")
-        self.says(chat, "/help", r"(?s)^/regen .*^/undo .*^/edit .*^/fork .*^/system .*^/set .*"
-                                 r"^/save .*^/load .*^/stats .*^/cache .*^/reset .*^/exit ")
+        self.says(chat, "/help", r"(?s)^/regen .*^/undo .*^/edit .*^/fork .*/clear .*^/system .*"
+                                 r"^/set .*^/save .*^/load .*^/stats .*^/cache, /why .*/bye.* leave")
         self.says(chat, "/hlep", r"did you mean /help\?")
         self.says(chat, "//slash", STATUS)
         self.says(chat, "/list", r"^  2 user +/slash$")
+
+    def test_the_help_fits_a_small_terminal(self):
+        chat = self.ready(columns=80, rows=24)
+        chat.tmux("clear-history", "-t", chat.name)
+        chat.press("C-l")
+        before = len(chat.screen().split("\n"))
+        self.says(chat, "/?", r"^/regen ")
+        lines = chat.screen().split("\n")[before - 1:]
+        self.assertLessEqual(len(lines), 24, lines)
+        self.assertTrue(lines[0].endswith("/?"), lines)
+        # No line of it went on in a second one.
+        self.assertEqual([line for line in lines if line.startswith("  ")], [])
 
     def test_a_full_context_says_so_with_both_numbers(self):
         chat = self.ready("--ctx", "64", "--ignore-eos")
@@ -460,7 +495,7 @@ class Habits(Chat):
         ("/set noformat", r"no format"), ("/set think", r"template"), ("/set nothink", r"template"),
         ("/image a.png", r"reads text only"), ("/audio a.wav", r"reads text only"),
         ("/glob *.txt", r"/read FILE"), ("/read nowhere.txt", r"No such file"),
-        ("/load nowhere", r"No such file"), ("/save", r"needs the name"), ("/regen", r"no message yet"),
+        ("/load nowhere", r"No such file.*(.|\n)*kvik chat\s+MODEL"), ("/save", r"needs the name"), ("/regen", r"no message yet"),
         ("/clear", r"forgotten"),
     )
 
@@ -512,7 +547,7 @@ class Looks(Chat):
         chat.wait_for(r"^>>> x{36}\nx{24}$")
         chat.press("C-u")
         chat.wait_for_line(PROMPT)
-        self.says(chat, "/help", r"^/reset ?\n    another topic: forget the")
+        self.says(chat, "/help", r"^/reset, /clear ?\n    start over; the system")
 
     def test_run_too_says_how_far_a_long_prompt_is(self):
         run = Terminal([BINARY, "run", MODEL, "word " * 600, "--ubatch", "16", "--threads", "1",

@@ -6,7 +6,8 @@ import pathlib
 import tempfile
 import unittest
 
-from program import MODEL, call, kvik, kvik_json
+from program import BINARY, MODEL, call, kvik, kvik_json
+from terminal import Terminal
 
 KIND = "application/vnd.ollama.image."
 COMMIT, OTHER_COMMIT = "b" * 40, "c" * 40
@@ -164,6 +165,19 @@ class Ollama(Stores):
         said = kvik("chat", "smol:135m", stdin="Hello\n", env=self.env)
         flags = ("--temp", "0", "-n", "3", "--system", "Answer in French.")
         self.assertEqual(said, kvik("chat", MODEL, *flags, stdin="Hello\n", env=self.env))
+
+    def test_what_it_brings_is_told_once_and_in_whole_words(self):
+        self.add_ollama("registry.ollama.ai/library/smol/135m", [
+            ("params", b'{"temperature":0,"num_predict":3,"num_keep":4,"mirostat":2}'),
+            ("system", b"Answer in French."), ("template", b"{{ .Prompt }}")])
+        for words in (("run", "smol:135m"), ("smol:135m",), ("chat", "smol:135m")):
+            with self.subTest(words=words), Terminal([BINARY, *words], columns=50,
+                                                     env=self.env) as chat:
+                chat.wait_for_line(">>>")
+                said = " ".join(chat.screen().split())
+                for phrase in ("kvik: smol:135m (Ollama) sets -n 3, --temp 0, a system message",
+                               "the chat template is the GGUF's own"):
+                    self.assertEqual(said.count(phrase), 1, chat.screen())
 
     def test_layers_that_kvik_has_not_are_refused_by_name(self):
         for kind, word in (("adapter", "adapter (LoRA)"), ("projector", "projector"),
