@@ -110,10 +110,10 @@ enum class FinishReason : uint8_t { stop, length, cancelled };
 std::string_view finish_reason_name(FinishReason reason);
 
 struct Timings {
-    uint32_t prompt_n = 0;  // prompt tokens, cached ones included
-    uint32_t cached_n = 0;  // of these, found in the cache
-    uint32_t disk_n = 0;    // of those, read from disk
-    uint32_t decode_n = 0;  // tokens generated
+    uint32_t n_prompt_tokens = 0;     // prompt tokens, cached ones included
+    uint32_t n_cached_tokens = 0;     // of these, found in the cache
+    uint32_t n_disk_tokens = 0;       // of those, read from disk
+    uint32_t n_generated_tokens = 0;  // tokens generated
     double queue_ms = 0;
     double prompt_ms = 0;  // from the start of the request's first step to its first token
     double decode_ms = 0;  // from the first token to the last
@@ -135,7 +135,7 @@ struct Summary {
     Timings timings;
     uint64_t seed = 0;                  // the request's, or the one that the engine drew
     std::string logits_sha256;          // hex; empty unless asked for
-    uint32_t kv_blocks = 0;             // blocks the sequence held at its end
+    uint32_t n_kv_blocks = 0;           // blocks the sequence held at its end
     std::optional<KvReport> kv_report;  // if asked for
     // Of each token of the prompt, of the raw distribution after those before it (the first follows
     // nothing: 0). Empty unless asked for; shorter than the prompt if the request was cancelled.
@@ -143,7 +143,7 @@ struct Summary {
     std::vector<Beam> beams;  // best first; empty without beam search
     // Of all beams, or of all samples that were asked for together: the most different blocks that
     // they have held at a time, and the most they would have held had each its own. 0: neither.
-    uint32_t kv_blocks_shared = 0, kv_blocks_copied = 0;
+    uint32_t n_kv_blocks_shared = 0, n_kv_blocks_copied = 0;
 };
 
 struct TokenEvent {
@@ -185,18 +185,18 @@ class Stream {
 };
 
 struct CacheStats {
-    uint32_t n_blocks = 0, n_free = 0;
+    uint32_t n_blocks = 0, n_free_blocks = 0;
     uint64_t block_bytes = 0;
-    uint64_t cached_tokens = 0;  // tokens reachable by prefix
-    uint64_t hit_tokens = 0, computed_tokens = 0, evicted_blocks = 0;
-    uint64_t disk_tokens = 0;  // of hit_tokens, read from disk
-    double saved_ms = 0;       // what computing hit_tokens would have taken; 0: not known
-    // Blocks let go of by other reasons, some of evicted_blocks among the first.
-    uint64_t evicted_window_blocks = 0;  // of a window, needed by no resume point
-    uint64_t forgotten_blocks = 0;       // a client said so
-    uint64_t n_preemptions = 0;          // sequences that gave all of theirs up
-    uint32_t n_sleeping = 0;             // nodes known without KV in RAM
-    uint32_t pinned_blocks = 0;
+    uint64_t n_cached_tokens = 0;  // tokens reachable by prefix
+    uint64_t n_hit_tokens = 0, n_computed_tokens = 0, n_evicted_blocks = 0;
+    uint64_t n_disk_tokens = 0;  // of n_hit_tokens, read from disk
+    double saved_ms = 0;         // what computing n_hit_tokens would have taken; 0: not known
+    // Blocks let go of by other reasons, some of n_evicted_blocks among the first.
+    uint64_t n_evicted_window_blocks = 0;  // of a window, needed by no resume point
+    uint64_t n_forgotten_blocks = 0;       // a client said so
+    uint64_t n_preemptions = 0;            // sequences that gave all of theirs up
+    uint32_t n_sleeping = 0;               // nodes known without KV in RAM
+    uint32_t n_pinned_blocks = 0;
     uint64_t disk_bytes = 0;  // in the folder, other engines' too
 };
 
@@ -222,7 +222,7 @@ struct ModelText {
     std::unique_ptr<ChatTemplate> chat_template;
 };
 
-struct KvFamily;
+struct SequenceGroup;
 
 class Engine {
   public:
@@ -249,7 +249,7 @@ class Engine {
     std::optional<StepCosts> step_costs() const;  // nothing: not known, or not yet
 
     // Errors: empty prompt, id outside the vocabulary, bad sampling -> usage; longer than the
-    // context -> context, naming both numbers; inbox full -> failed.
+    // context -> context, naming both numbers; too many requests wait -> failed.
     Result<Stream> submit(GenerateRequest request);
 
     // n answers to one prompt, computed together: the prompt once, then side by side. The i-th is bit
@@ -271,7 +271,7 @@ class Engine {
     explicit Engine(std::unique_ptr<Impl> impl);
     Result<void> check(const GenerateRequest& request) const;
     Result<Stream> submit(GenerateRequest request, std::shared_ptr<Stream::State> state,
-                          std::shared_ptr<KvFamily> family = nullptr);
+                          std::shared_ptr<SequenceGroup> group = nullptr);
     Result<MarkedText> render(const std::vector<ChatMessage>& messages) const;
     std::unique_ptr<Impl> impl_;
 };
@@ -369,7 +369,7 @@ class Session {
         uint32_t n_kept_tokens = 0;
     };
     void interrupt();
-    void settle();
+    void collect_answer();
     Result<Stream> ask(Timeline next, GenerateRequest how);
     Result<Stream> submit(Timeline next, GenerateRequest how, Prompt prompt, Next wanted);
     Result<Prompt> encode(const Timeline& timeline);

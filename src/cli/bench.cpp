@@ -12,7 +12,7 @@
 #include "cli/progress_line.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
-#include "engine/settings.h"
+#include "engine/engine_settings.h"
 #include "kernels/select.h"
 #include "model/check.h"
 #include "model/load.h"
@@ -200,11 +200,11 @@ Result<int> bench(const Call& call) {
     KVIK_TRY(LoadedModel loaded, load(engine, *kernels, act, pool));
     KVIK_TRY(engine.context, context_for(plan, engine, loaded.model->spec()));
     // Before the first line is printed: what this refuses ends it all.
-    KVIK_TRY(const kvik::Settings settled, settle(engine, loaded.model->spec()));
+    KVIK_TRY(const kvik::EngineSettings settings, resolve_settings(engine, loaded.model->spec()));
 
     if (!options.json) KVIK_TRY_VOID(put(title(engine, *kernels, act)));
     if (options.profile) {
-        KVIK_TRY(const auto steps, profile_steps(plan, engine, *loaded.model, pool, settled.kv));
+        KVIK_TRY(const auto steps, profile_steps(plan, engine, *loaded.model, pool, settings.kv));
         const double barrier_ns = barrier_latency_ns(pool);
         KVIK_TRY_VOID(
             put(options.json ? profile_json(steps, barrier_ns) : profile_table(steps, barrier_ns)));
@@ -214,8 +214,8 @@ Result<int> bench(const Call& call) {
     KVIK_TRY(ModelSource source, open_source(engine.model_path));
     KVIK_TRY_VOID(settle_tied_head(source, engine.model_path));
     KVIK_TRY(const ModelNeeds needs, check_model(source, engine.model_path));
-    Bench bench{options, plan, {needs, source.config, settled.kv, act}, ceilings};
-    KVIK_TRY_VOID(measure_rows(bench, *loaded.model, pool, settled.kv));
+    Bench bench{options, plan, {needs, source.config, settings.kv, act}, ceilings};
+    KVIK_TRY_VOID(measure_rows(bench, *loaded.model, pool, settings.kv));
     if (plan.has_requests()) {
         KVIK_TRY(auto opened, Engine::over(std::move(loaded.model), engine));
         KVIK_TRY_VOID(measure_requests(bench, std::move(opened)));

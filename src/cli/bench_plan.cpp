@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/settings.h"
+#include "engine/engine_settings.h"
 
 namespace kvik::cli {
 namespace {

@@ -128,10 +128,10 @@ Result<void> EngineRig::prefill(uint32_t depth) {
 Result<double> EngineRig::prompt_ms(uint32_t n_tokens, uint32_t depth) {
     KVIK_TRY(Stream stream, engine_->submit(request(depth, n_tokens, 0)));
     KVIK_TRY(const Summary summary, drain(stream));
-    if (summary.timings.cached_n < depth)
+    if (summary.timings.n_cached_tokens < depth)
         return fail(ErrorKind::memory,
                     fmt::format("only {} of {} tokens were still cached: raise --cache-ram",
-                                summary.timings.cached_n, depth));
+                                summary.timings.n_cached_tokens, depth));
     return summary.timings.prompt_ms;
 }
 

@@ -154,9 +154,9 @@ Result<bool> ChatLoop::answer(const Ask& ask, std::string_view then) {
         KVIK_TRY_VOID(put("\n"));
     last_report_ = reply.summary.kv_report;
     const Timings& timings = reply.summary.timings;
-    n_prompt_ += timings.prompt_n;
-    n_cached_ += timings.cached_n;
-    n_decoded_ += timings.decode_n;
+    n_prompt_ += timings.n_prompt_tokens;
+    n_cached_ += timings.n_cached_tokens;
+    n_decoded_ += timings.n_generated_tokens;
     if (reply.ids.empty()) {
         const bool stopped = reply.summary.reason == FinishReason::cancelled;
         say(fmt::format(
@@ -216,14 +216,14 @@ std::string ChatLoop::ways_out() const {
 }
 
 void ChatLoop::tell_status(const Summary& summary) const {
-    const uint32_t n_tokens = summary.timings.prompt_n + summary.timings.decode_n;
+    const uint32_t n_tokens = summary.timings.n_prompt_tokens + summary.timings.n_generated_tokens;
     if (summary.reason == FinishReason::length && n_tokens >= context())
         note(broken(fmt::format("kvik: the context is full, {} of {} tokens: {}", n_tokens,
                                 context(), ways_out())) +
              "\n");
     else if (summary.reason == FinishReason::length && input_.at_terminal())
         say(fmt::format("(cut after {}: /set n off lets it go on)",
-                        counted(summary.timings.decode_n, "token")));
+                        counted(summary.timings.n_generated_tokens, "token")));
     if (input_.at_terminal() && is_terminal(STDERR_FILENO))
         say(status_line(summary.timings, context(), columns_of(STDERR_FILENO) - 1));
 }

@@ -123,25 +123,25 @@ ChatLoop::Done ChatLoop::show_stats(const std::string&) {
 
 ChatLoop::Done ChatLoop::show_cache(const std::string&) {
     const CacheStats cache = engine_.cache_stats();
-    const uint32_t n_used = cache.n_blocks - cache.n_free;
-    const uint64_t n_all = cache.hit_tokens + cache.computed_tokens;
+    const uint32_t n_used = cache.n_blocks - cache.n_free_blocks;
+    const uint64_t n_all = cache.n_hit_tokens + cache.n_computed_tokens;
     note_value(fmt::format("blocks   {} {} of {} hold tokens, {} KiB each",
                            bar(n_used, cache.n_blocks), n_used, cache.n_blocks,
                            cache.block_bytes >> 10));
     note_value(fmt::format(
-        "tokens   {} {} found{}, {} computed{}", bar(cache.hit_tokens, n_all), cache.hit_tokens,
-        cache.disk_tokens > 0 ? fmt::format(" ({} on disk)", cache.disk_tokens) : "",
-        cache.computed_tokens,
+        "tokens   {} {} found{}, {} computed{}", bar(cache.n_hit_tokens, n_all), cache.n_hit_tokens,
+        cache.n_disk_tokens > 0 ? fmt::format(" ({} on disk)", cache.n_disk_tokens) : "",
+        cache.n_computed_tokens,
         cache.saved_ms >= 1 ? fmt::format(", about {:.1f} s saved", cache.saved_ms / 1000) : ""));
     KVIK_TRY(const KvTree tree, engine_.cache_tree(kMostTreeLines));
     note_value(
         fmt::format("kept     {} tokens can be found again, {:.1f} times shared, {:.1f} % of "
                     "the room in their blocks is empty",
-                    cache.cached_tokens, tree.accounts.sharing(), tree.accounts.waste_percent()));
+                    cache.n_cached_tokens, tree.accounts.sharing(), tree.accounts.waste_percent()));
     note_value(
         fmt::format("freed    {} blocks to make room, {} because nothing needed them; {} "
                     "sequences were paused",
-                    cache.evicted_blocks, cache.forgotten_blocks, cache.n_preemptions));
+                    cache.n_evicted_blocks, cache.n_forgotten_blocks, cache.n_preemptions));
     for (const std::string& line : draw_lines(tree, engine_.tokenizer()))
         note(cut_to_columns(line, room()) + "\n");
     if (tree.lines.size() == kMostTreeLines) note("... and more\n");

@@ -9,7 +9,7 @@
 #include "cli/suggest.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
-#include "engine/settings.h"
+#include "engine/engine_settings.h"
 #include "kernels/select.h"
 
 namespace kvik::cli {

@@ -80,20 +80,20 @@ void describe_steps(const StepReport& steps, Page& page) {
     page.line("model", steps.model);
     if (!steps.costs) return page.line("", "not measured");
     const StepCosts& costs = *steps.costs;
-    page.row("rows", columns_of_numbers(StepCosts::kRows, 0));
+    page.row("rows", columns_of_numbers(StepCosts::kTokens, 0));
     for (size_t d = 0; d < n_depths(steps); ++d)
         page.row(fmt::format("depth {}", StepCosts::kDepths[d]),
                  columns_of_numbers(costs.step_ms[d], 2));
     page.row("prompt rows", columns_of_numbers(StepCosts::kChunks, 0));
     page.row("", columns_of_numbers(costs.chunk_ms, 2));
     page.line("nearly free", fmt::format("{} rows take at most a quarter longer than one",
-                                         costs.rows_within(1.25, 0)));
+                                         costs.tokens_within(1.25, 0)));
 }
 
 Json steps_as_json(const std::optional<StepReport>& steps) {
     if (!steps) return {};
     Json json = {
-        {"model", steps->model}, {"rows", StepCosts::kRows},          {"depths", Json::array()},
+        {"model", steps->model}, {"rows", StepCosts::kTokens},        {"depths", Json::array()},
         {"ms", Json::array()},   {"prompt_rows", StepCosts::kChunks}, {"prompt_ms", Json()}};
     if (!steps->costs) return json;
     for (size_t d = 0; d < n_depths(*steps); ++d) {

@@ -77,8 +77,8 @@ TEST(Doctor, another_processor_than_x86_lacks_no_flags) {
 StepReport steps(uint32_t context) {
     StepReport report{.model = "m.gguf", .context = context, .costs = StepCosts()};
     for (size_t d = 0; d < StepCosts::kDepths.size(); ++d)
-        for (size_t r = 0; r < StepCosts::kRows.size(); ++r)
-            report.costs->step_ms[d][r] = 4.0 * static_cast<double>(d) + StepCosts::kRows[r];
+        for (size_t r = 0; r < StepCosts::kTokens.size(); ++r)
+            report.costs->step_ms[d][r] = 4.0 * static_cast<double>(d) + StepCosts::kTokens[r];
     report.costs->chunk_ms = {1, 10, 30};
     return report;
 }

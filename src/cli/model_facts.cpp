@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/mapped_file.h"
-#include "engine/settings.h"
+#include "engine/engine_settings.h"
 #include "formats/gguf.h"
 #include "formats/json.h"
 #include "formats/safetensors.h"

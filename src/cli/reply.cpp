@@ -58,14 +58,15 @@ Result<Reply> collect(Stream& stream, Interrupts& interrupts, const ShowText& sh
 }
 
 std::string status_line(const Timings& timings, uint32_t context, uint32_t n_columns) {
-    const std::string prompt = fmt::format("prompt {} tok", timings.prompt_n);
+    const std::string prompt = fmt::format("prompt {} tok", timings.n_prompt_tokens);
     const std::string cached =
-        timings.cached_n > 0 ? fmt::format(" ({} cached)", timings.cached_n) : "";
-    std::string answer = fmt::format("{} tok", timings.decode_n);
-    if (timings.decode_n > 1 && timings.decode_ms > 0)
-        answer += fmt::format(" {:.0f} tok/s", (timings.decode_n - 1) * 1000 / timings.decode_ms);
+        timings.n_cached_tokens > 0 ? fmt::format(" ({} cached)", timings.n_cached_tokens) : "";
+    std::string answer = fmt::format("{} tok", timings.n_generated_tokens);
+    if (timings.n_generated_tokens > 1 && timings.decode_ms > 0)
+        answer += fmt::format(" {:.0f} tok/s",
+                              (timings.n_generated_tokens - 1) * 1000 / timings.decode_ms);
     const std::string filled =
-        fmt::format("ctx {}/{}", timings.prompt_n + timings.decode_n, context);
+        fmt::format("ctx {}/{}", timings.n_prompt_tokens + timings.n_generated_tokens, context);
     const std::string lines[] = {
         fmt::format("{}{} {:.0f} ms - {} - {}", prompt, cached, timings.prompt_ms, answer, filled),
         fmt::format("{}{} - {} - {}", prompt, cached, answer, filled),

@@ -112,22 +112,22 @@ Json describe(const Reply& reply, const std::vector<TokenId>& prompt, const Engi
         {"timings",
          {{"load_ms", microseconds(engine.load_ms())},
           {"queue_ms", microseconds(timings.queue_ms)},
-          {"prompt_n", timings.prompt_n},
-          {"cached_n", timings.cached_n},
-          {"disk_n", timings.disk_n},
+          {"prompt_n", timings.n_prompt_tokens},
+          {"cached_n", timings.n_cached_tokens},
+          {"disk_n", timings.n_disk_tokens},
           {"prompt_ms", microseconds(timings.prompt_ms)},
-          {"decode_n", timings.decode_n},
+          {"decode_n", timings.n_generated_tokens},
           {"decode_ms", microseconds(timings.decode_ms)}}},
         {"kv",
-         {{"sequence_blocks", summary.kv_blocks},
+         {{"sequence_blocks", summary.n_kv_blocks},
           {"blocks", cache.n_blocks},
-          {"free_blocks", cache.n_free},
+          {"free_blocks", cache.n_free_blocks},
           {"block_bytes", cache.block_bytes},
-          {"cached_tokens", cache.cached_tokens},
-          {"hit_tokens", cache.hit_tokens},
-          {"computed_tokens", cache.computed_tokens},
-          {"evicted_blocks", cache.evicted_blocks},
-          {"disk_tokens", cache.disk_tokens},
+          {"cached_tokens", cache.n_cached_tokens},
+          {"hit_tokens", cache.n_hit_tokens},
+          {"computed_tokens", cache.n_computed_tokens},
+          {"evicted_blocks", cache.n_evicted_blocks},
+          {"disk_tokens", cache.n_disk_tokens},
           {"disk_bytes", cache.disk_bytes}}},
         {"spec", {{"drafted", 0}, {"accepted", 0}, {"rounds", 0}}},
     };
@@ -137,7 +137,7 @@ Json describe(const Reply& reply, const std::vector<TokenId>& prompt, const Engi
 void tell_full_context(const Reply& reply, const Engine& engine) {
     const uint32_t context = engine.used().context;
     const Timings& timings = reply.summary.timings;
-    const uint32_t n_tokens = timings.prompt_n + timings.decode_n;
+    const uint32_t n_tokens = timings.n_prompt_tokens + timings.n_generated_tokens;
     if (reply.summary.reason == FinishReason::length && n_tokens >= context)
         note(fmt::format("kvik: the context is full, {} of {} tokens: {}\n", n_tokens, context,
                          context < engine.model().context_length

@@ -17,8 +17,8 @@ struct Blocks {
 Blocks blocks_of(std::span<const Reply> replies) {
     Blocks blocks;
     for (const Reply& reply : replies) {
-        blocks.n_shared = std::max(blocks.n_shared, reply.summary.kv_blocks_shared);
-        blocks.n_copied = std::max(blocks.n_copied, reply.summary.kv_blocks_copied);
+        blocks.n_shared = std::max(blocks.n_shared, reply.summary.n_kv_blocks_shared);
+        blocks.n_copied = std::max(blocks.n_copied, reply.summary.n_kv_blocks_copied);
     }
     return blocks;
 }

@@ -20,12 +20,12 @@ TEST(Allocation, a_step_that_only_decodes_makes_none) {
     for (uint32_t i = 0; i < 4; ++i) {
         channels.push_back(rig.submit(request_for(random_tokens(random, 10 + i), 60)));
     }
-    rig.stepper().use_costs(StepCosts());
-    for (int i = 0; i < 3; ++i) rig.stepper().step();
+    rig.step_loop().use_costs(StepCosts());
+    for (int i = 0; i < 3; ++i) rig.step_loop().step();
     uint64_t n_bytes = 0;
     {
         const CountedBytes counted;
-        for (int i = 0; i < 50; ++i) rig.stepper().step();  // crosses three blocks
+        for (int i = 0; i < 50; ++i) rig.step_loop().step();  // crosses three blocks
         n_bytes = counted.total();
     }
     EXPECT_EQ(n_bytes, 0u);

@@ -83,12 +83,12 @@ TEST(Answer, streamed_text_is_the_whole_text_cut_at_the_stop_string) {
         const std::vector<TokenId> ids = rig.ask(request).ids;
         const std::string whole = tokenizer.decode(ids);
         request.stop = {whole.substr(random.below(static_cast<uint32_t>(whole.size())), 3), "zzz"};
-        const Told told = rig.ask(request);
+        const StreamResult result = rig.ask(request);
         const size_t cut = whole.find(request.stop[0]);
-        EXPECT_EQ(told.text, whole.substr(0, cut));
-        EXPECT_EQ(told.text.find(request.stop[0]), std::string::npos);
-        EXPECT_TRUE(std::equal(told.ids.begin(), told.ids.end(), ids.begin()));
-        n_stopped += told.summary.reason == FinishReason::stop;
+        EXPECT_EQ(result.text, whole.substr(0, cut));
+        EXPECT_EQ(result.text.find(request.stop[0]), std::string::npos);
+        EXPECT_TRUE(std::equal(result.ids.begin(), result.ids.end(), ids.begin()));
+        n_stopped += result.summary.reason == FinishReason::stop;
     }
     EXPECT_GT(n_stopped, 100);
 }
@@ -106,10 +106,10 @@ TEST(Answer, tokens_after_a_stop_string_are_not_published) {
     const std::vector<TokenId> ids = rig.ask(request).ids;
     request.cache = CachePolicy::reuse;
     request.stop = {tokenizer.decode(std::span(ids).subspan(4, 5))};
-    const Told told = rig.ask(request);
-    ASSERT_EQ(told.ids.size(), 9u);
-    const Told next = rig.ask(request_for(joined({1, 2, 3}, ids), 1));
-    EXPECT_EQ(next.summary.timings.cached_n, 3u + 4);
+    const StreamResult result = rig.ask(request);
+    ASSERT_EQ(result.ids.size(), 9u);
+    const StreamResult next = rig.ask(request_for(joined({1, 2, 3}, ids), 1));
+    EXPECT_EQ(next.summary.timings.n_cached_tokens, 3u + 4);
 }
 
 }  // namespace

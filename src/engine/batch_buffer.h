@@ -19,7 +19,7 @@ class BatchBuffer {
     BatchBuffer(const ScratchLimits& limits, uint32_t max_sequences);
 
     void begin();
-    void add(const Sequence& sequence, const PlannedRows& rows);
+    void add(const Sequence& sequence, const PlannedTokens& rows);
     Batch batch() const { return {tokens_, sequences_, logits_rows_}; }
     uint32_t n_rows() const { return static_cast<uint32_t>(tokens_.size()); }
     uint32_t n_logits_rows() const { return static_cast<uint32_t>(logits_rows_.size()); }

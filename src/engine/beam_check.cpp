@@ -13,14 +13,14 @@ namespace kvik {
 static constexpr double kMostLengthPenalty = 10;
 
 // Places of a group at which a sequence ever holds a block.
-static uint64_t most_places(uint32_t window, const Settings& settings) {
+static uint64_t most_places(uint32_t window, const EngineSettings& settings) {
     if (window == 0) return UINT64_MAX;
     return (uint64_t{window} + kRewindTokens + settings.ubatch) / settings.kv.block_tokens + 2;
 }
 
 // Beams share the whole blocks of the prompt; the prompt's own tail stays beside theirs.
 static uint64_t most_blocks(const GenerateRequest& request, uint64_t n_kv,
-                            const Settings& settings) {
+                            const EngineSettings& settings) {
     const uint64_t n_prompt = request.prompt.size(), block_tokens = settings.kv.block_tokens;
     const uint64_t n_of_stem = (n_prompt + block_tokens - 1) / block_tokens;
     const uint64_t n_of_beam = (n_kv + block_tokens - 1) / block_tokens - n_prompt / block_tokens;
@@ -33,7 +33,7 @@ static uint64_t most_blocks(const GenerateRequest& request, uint64_t n_kv,
     return n_blocks;
 }
 
-static Result<void> check_room(const GenerateRequest& request, const Settings& settings) {
+static Result<void> check_room(const GenerateRequest& request, const EngineSettings& settings) {
     const uint64_t n_prompt = request.prompt.size();
     const uint64_t n_all = std::min<uint64_t>(n_prompt + request.max_new_tokens, settings.context);
     const uint64_t n_kv = std::max(n_prompt, n_all - 1);  // the last token picked needs no KV
@@ -48,7 +48,7 @@ static Result<void> check_room(const GenerateRequest& request, const Settings& s
                     settings.budget.n_blocks * settings.kv.block_bytes()));
 }
 
-Result<void> check_beams(const GenerateRequest& request, const Settings& settings) {
+Result<void> check_beams(const GenerateRequest& request, const EngineSettings& settings) {
     if (!request.beams) return {};
     const auto [n_beams, length_penalty] = *request.beams;
     if (n_beams < 1 || n_beams > settings.max_sequences) {

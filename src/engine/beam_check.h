@@ -5,11 +5,11 @@
 //         budget and flags. What passes here can always be computed, if need be alone.
 #pragma once
 
-#include "engine/settings.h"
+#include "engine/engine_settings.h"
 #include "kvik/kvik.h"
 
 namespace kvik {
 
-Result<void> check_beams(const GenerateRequest& request, const Settings& settings);
+Result<void> check_beams(const GenerateRequest& request, const EngineSettings& settings);
 
 }  // namespace kvik

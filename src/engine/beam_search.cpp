@@ -135,7 +135,7 @@ void BeamSearch::end(Ended ended) {
     if (ended_.size() > options_.params.n_beams) ended_.pop_back();
 }
 
-bool BeamSearch::is_settled() const {
+bool BeamSearch::cannot_improve() const {
     return ended_.size() == options_.params.n_beams && !beams_.empty() &&
            ended_.back().score >= score(beams_[0].sum, n_tokens_, options_.params.length_penalty);
 }
@@ -167,7 +167,7 @@ void BeamSearch::advance(const Ends& ends) {
     }
     beams_ = std::move(next);
     if (n_tokens_ == options_.max_tokens) stop(FinishReason::length);
-    if (is_settled()) beams_.clear();
+    if (cannot_improve()) beams_.clear();
     if (is_over()) moves_.clear();
 }
 

@@ -101,7 +101,7 @@ class BeamSearch {
     uint32_t add_pick(const Option& option);
     Running child_of(const Option& option);
     void end(Ended ended);
-    bool is_settled() const;
+    bool cannot_improve() const;
 
     BeamSearchOptions options_;
     uint32_t n_tokens_ = 0;  // picked by each beam

@@ -64,12 +64,13 @@ class Calibration {
   private:
     std::optional<StepPoint> point_of(const Item& item) const {
         const bool is_step = item.kind == Kind::step;
-        const uint32_t n = is_step ? StepCosts::kRows[item.rows] : StepCosts::kChunks[item.rows];
+        const uint32_t n = is_step ? StepCosts::kTokens[item.rows] : StepCosts::kChunks[item.rows];
         const uint32_t wanted = StepCosts::kDepths[item.depth];
-        const StepPoint point = {.n_rows = n,
+        const StepPoint point = {.n_tokens = n,
                                  .depth = std::min(wanted, limits_.n_depth),
                                  .n_logits_rows = is_step ? n : 1};
-        if (point.n_rows > limits_.n_rows || point.n_logits_rows > limits_.n_logits_rows) return {};
+        if (point.n_tokens > limits_.n_tokens || point.n_logits_rows > limits_.n_logits_rows)
+            return {};
         // A depth is not measured where the one before would be.
         const uint32_t before = item.depth > 0 ? StepCosts::kDepths[item.depth - 1] : 0;
         if (wanted > 0 && point.depth < std::max(2 * before, kLeastDepth)) return {};
@@ -85,7 +86,7 @@ class Calibration {
     double expected_ms(const Item& item) const {
         const StepCosts costs = measured_.complete();
         return item.kind == Kind::step
-                   ? costs.ms(StepCosts::kRows[item.rows], StepCosts::kDepths[item.depth])
+                   ? costs.ms(StepCosts::kTokens[item.rows], StepCosts::kDepths[item.depth])
                    : costs.prompt_ms(StepCosts::kChunks[item.rows]);
     }
 
@@ -106,7 +107,7 @@ class Calibration {
         if (item.kind == Kind::chunk) return measured_.set_chunk(item.rows, ms);
         const uint32_t wanted = StepCosts::kDepths[item.depth];
         if (point.depth < wanted) {
-            const double flat_ms = measured_.complete().ms(point.n_rows, 0);
+            const double flat_ms = measured_.complete().ms(point.n_tokens, 0);
             ms = flat_ms + std::max(0.0, ms - flat_ms) * wanted / point.depth;
         }
         const double before_ms = measured_.step(item.rows, item.depth).value_or(ms);

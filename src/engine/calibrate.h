@@ -22,13 +22,13 @@ inline constexpr double kBudgetSteps = 16;
 
 // A step of n rows of one sequence after `depth` positions; the last n_logits_rows want logits.
 struct StepPoint {
-    uint32_t n_rows = 1;
+    uint32_t n_tokens = 1;
     uint32_t depth = 0;
     uint32_t n_logits_rows = 1;
 };
 
 struct CalibrationLimits {
-    uint32_t n_rows = 0;         // most in a step
+    uint32_t n_tokens = 0;       // most in a step
     uint32_t n_logits_rows = 0;  // most of them with logits
     uint32_t n_depth = 0;        // most positions before a step's rows
 };

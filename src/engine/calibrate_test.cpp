@@ -8,13 +8,13 @@
 
 #include "engine/measured_steps.h"
 #include "engine/step_timer.h"
-#include "sched/test_costs.h"
+#include "sched/random_costs.h"
 #include "testing/hash_model.h"
 
 namespace kvik {
 namespace {
 
-constexpr CalibrationLimits kNoLimits = {.n_rows = 512, .n_logits_rows = 64, .n_depth = 8192};
+constexpr CalibrationLimits kNoLimits = {.n_tokens = 512, .n_logits_rows = 64, .n_depth = 8192};
 
 // ---- the table that points make ----
 
@@ -24,11 +24,11 @@ TEST(MeasuredSteps, that_are_all_lawful_stay_as_they_are) {
         const StepCosts costs = random_costs(random);
         MeasuredSteps measured;
         for (size_t d = 0; d < StepCosts::kDepths.size(); ++d)
-            for (size_t r = 0; r < StepCosts::kRows.size(); ++r)
+            for (size_t r = 0; r < StepCosts::kTokens.size(); ++r)
                 measured.set_step(r, d, costs.step_ms[d][r]);
         const StepCosts made = measured.complete();
         for (size_t d = 0; d < StepCosts::kDepths.size(); ++d)
-            for (size_t r = 0; r < StepCosts::kRows.size(); ++r)
+            for (size_t r = 0; r < StepCosts::kTokens.size(); ++r)
                 ASSERT_NEAR(made.step_ms[d][r], costs.step_ms[d][r], 1e-9);
     }
 }
@@ -40,7 +40,7 @@ TEST(MeasuredSteps, make_a_lawful_table_whatever_was_measured) {
         const auto any_ms = [&] { return static_cast<uint32_t>(random()) % 1000 / 7.0; };
         measured.set_step(0, 0, any_ms());
         for (size_t d = 0; d < StepCosts::kDepths.size(); ++d)
-            for (size_t r = 0; r < StepCosts::kRows.size(); ++r)
+            for (size_t r = 0; r < StepCosts::kTokens.size(); ++r)
                 if (random() % 2) measured.set_step(r, d, any_ms());
         for (size_t c = 1; c < StepCosts::kChunks.size(); ++c)
             if (random() % 2) measured.set_chunk(c, any_ms());
@@ -82,7 +82,7 @@ struct FakeMachine {
     double longest_ms = 0;
 
     double ms_of(const StepPoint& p) const {
-        return first_ms + row_ms * p.n_rows + depth_ms * p.depth / 1000 * p.n_rows;
+        return first_ms + row_ms * p.n_tokens + depth_ms * p.depth / 1000 * p.n_tokens;
     }
     std::optional<StepCosts> calibrate(const CalibrationLimits& limits) {
         return kvik::calibrate(
@@ -102,7 +102,7 @@ TEST(Calibrate, measures_every_point_of_a_small_model) {
     FakeMachine machine{.first_ms = 0.1, .row_ms = 0.05, .depth_ms = 0.01};
     const StepCosts costs = *machine.calibrate(kNoLimits);
     for (const uint32_t depth : StepCosts::kDepths)
-        for (const uint32_t n : StepCosts::kRows)
+        for (const uint32_t n : StepCosts::kTokens)
             EXPECT_NEAR(costs.ms(n, depth), machine.ms_of({n, depth, n}), 1e-9)
                 << n << " rows at " << depth;
     EXPECT_NEAR(costs.prompt_ms(64), machine.ms_of({64, 0, 1}), 1e-9);
@@ -138,13 +138,13 @@ TEST(Calibrate, asks_for_no_step_beyond_its_limits) {
         const auto costs = calibrate(
             limits,
             [&](const StepPoint& point) -> std::optional<double> {
-                EXPECT_LE(point.n_rows, limits.n_rows);
+                EXPECT_LE(point.n_tokens, limits.n_tokens);
                 EXPECT_LE(point.n_logits_rows, limits.n_logits_rows);
-                EXPECT_LE(point.n_logits_rows, point.n_rows);
+                EXPECT_LE(point.n_logits_rows, point.n_tokens);
                 EXPECT_LE(point.depth, limits.n_depth);
                 ++depths[point.depth];
                 now_ms += 0.01;
-                return 0.01 * point.n_rows + 1e-6 * point.depth;
+                return 0.01 * point.n_tokens + 1e-6 * point.depth;
             },
             [&] { return now_ms; });
         ASSERT_TRUE(costs);
@@ -208,7 +208,7 @@ TEST_F(Timer, runs_every_point_of_a_calibration_on_a_model) {
 
 TEST_F(Timer, goes_no_deeper_than_context_and_memory_allow) {
     EXPECT_EQ(open(40, 1 << 30)->limits().n_depth, 0u);
-    EXPECT_EQ(open(40, 1 << 30)->limits().n_rows, 40u);
+    EXPECT_EQ(open(40, 1 << 30)->limits().n_tokens, 40u);
     EXPECT_EQ(open(1000, 1 << 30)->limits().n_depth, 1000u - 64);
     const uint64_t block_bytes = 16 * model_.spec().kv.bytes_per_token();
     EXPECT_EQ(open(4096, 100 * block_bytes)->limits().n_depth, 1600u - 64);

@@ -15,7 +15,7 @@ constexpr uint32_t kNew = 20;
 struct Capacity : ::testing::TestWithParam<std::vector<uint32_t>> {
     HashModel model{{.n_layers = 4, .windows = GetParam()}};
 
-    GenerateRequest longest(const Settings& settings, uint32_t seed) const {
+    GenerateRequest longest(const EngineSettings& settings, uint32_t seed) const {
         Random random(seed);
         const auto n_all = static_cast<uint32_t>(std::min<uint64_t>(settings.capacity(), 1500));
         return request_for(random_tokens(random, n_all - kNew), kNew);
@@ -44,7 +44,7 @@ TEST_P(Capacity, two_that_fill_it_take_turns) {
     const GenerateRequest a = longest(rig.settings(), 1), b = longest(rig.settings(), 2);
     const auto first = rig.submit(a), second = rig.submit(b);
     rig.run();
-    Told told_a, told_b;
+    StreamResult told_a, told_b;
     listen(*first, told_a);
     listen(*second, told_b);
     expect_same(told_a, oracle(model, a));

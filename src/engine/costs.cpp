@@ -1,4 +1,4 @@
-// Engine::Impl and Stepper: how what a step costs becomes known. Kept from another time, it is there
+// Engine::Impl and StepLoop: how what a step costs becomes known. Kept from another time, it is there
 // when the engine opens. Else it is measured, not while it opens, since somebody waits for the first
 // token then, but once nobody has wanted anything for a while. Whoever comes in between waits for
 // one step of the measuring at most: it is given up, and begun anew in the next pause.
@@ -27,24 +27,24 @@ void Engine::Impl::find_costs(const EngineOptions& options) {
                  .numerics = numerics::kRevision};
     std::optional<StepCosts> found = calibrate == Calibrate::on
                                          ? read_step_costs(costs_folder, costs_key)
-                                         : stepper->measure_costs([] { return false; });
+                                         : step_loop->measure_costs([] { return false; });
     if (!found) return;
     if (calibrate == Calibrate::fresh) keep_step_costs(costs_folder, costs_key, *found);
     use_costs(*found);
 }
 
 void Engine::Impl::use_costs(const StepCosts& learnt) {
-    stepper->use_costs(learnt);
+    step_loop->use_costs(learnt);
     calibrate = Calibrate::off;
     const std::lock_guard lock(costs_mutex);
     costs = learnt;
 }
 
 void Engine::Impl::calibrate_when_idle() {
-    if (calibrate == Calibrate::off || inbox.wait_for(kPause)) return;
+    if (calibrate == Calibrate::off || queue.wait_for(kPause)) return;
     bool stopped = false;
-    const std::optional<StepCosts> learnt = stepper->measure_costs(
-        [&] { return stopped = inbox.wait_for(std::chrono::milliseconds(0)); });
+    const std::optional<StepCosts> learnt = step_loop->measure_costs(
+        [&] { return stopped = queue.wait_for(std::chrono::milliseconds(0)); });
     if (learnt) {
         keep_step_costs(costs_folder, costs_key, *learnt);
         use_costs(*learnt);
@@ -53,8 +53,8 @@ void Engine::Impl::calibrate_when_idle() {
     }
 }
 
-std::optional<StepCosts> Stepper::measure_costs(const std::function<bool()>& must_stop) {
-    KVIK_CHECK(jobs_.empty(), "nothing is under way while steps are measured");
+std::optional<StepCosts> StepLoop::measure_costs(const std::function<bool()>& must_stop) {
+    KVIK_CHECK(requests_.empty(), "nothing is under way while steps are measured");
     std::optional<StepTimer> timer =
         StepTimer::open({.model = parts_.model,
                          .pool = parts_.pool,

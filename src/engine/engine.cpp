@@ -27,7 +27,7 @@ double steady_now_ms() {
 
 Result<std::unique_ptr<Engine::Impl>> Engine::Impl::open(EngineParts parts,
                                                          const EngineOptions& options) {
-    KVIK_TRY(Settings settings, settle(options, parts.model->spec()));
+    KVIK_TRY(EngineSettings settings, resolve_settings(options, parts.model->spec()));
     std::unique_ptr<Impl> impl(new Impl(std::move(parts), settings));
     impl->end_tokens = find_end_tokens(impl->parts.tokenizer.get(), impl->parts.chat_template.get(),
                                        impl->parts.ends);
@@ -49,13 +49,13 @@ Result<std::unique_ptr<Engine::Impl>> Engine::Impl::open(EngineParts parts,
         impl->ledger = std::make_unique<TokenLedger>(
             *impl->parts.tokenizer, options.cache == CachePolicy::off ? 0 : options.ledger_bytes);
     }
-    KVIK_TRY(impl->stepper, Stepper::open({.model = *impl->parts.model,
-                                           .pool = *impl->parts.pool,
-                                           .inbox = impl->inbox,
-                                           .now_ms = steady_now_ms,
-                                           .tokenizer = impl->parts.tokenizer.get(),
-                                           .end_tokens = impl->end_tokens},
-                                          impl->settings));
+    KVIK_TRY(impl->step_loop, StepLoop::open({.model = *impl->parts.model,
+                                              .pool = *impl->parts.pool,
+                                              .queue = impl->queue,
+                                              .now_ms = steady_now_ms,
+                                              .tokenizer = impl->parts.tokenizer.get(),
+                                              .end_tokens = impl->end_tokens},
+                                             impl->settings));
     impl->find_costs(options);
     try {
         impl->thread = std::thread([engine = impl.get()] { engine->run(); });
@@ -71,22 +71,22 @@ static constexpr std::chrono::milliseconds kDiskPause(2);
 
 void Engine::Impl::run() {
     leave_signals_to_main();
-    while (!inbox.closed()) {
-        if (!stepper->step()) {
-            if (stepper->poll_disk()) {
-                inbox.wait_for(kDiskPause);
+    while (!queue.closed()) {
+        if (!step_loop->step()) {
+            if (step_loop->poll_disk()) {
+                queue.wait_for(kDiskPause);
                 continue;
             }
             calibrate_when_idle();
-            inbox.wait();
+            queue.wait();
         }
-        if (kIsDevBuild) stepper->check_invariants();
+        if (kIsDevBuild) step_loop->check_invariants();
     }
-    stepper->end_all();
+    step_loop->end_all();
 }
 
 Engine::Impl::~Impl() {
-    inbox.close();
+    queue.close();
     if (thread.joinable()) thread.join();
 }
 
@@ -137,7 +137,7 @@ double Engine::load_ms() const {
 }
 
 CacheStats Engine::cache_stats() const {
-    return impl_->stepper->cache_stats();
+    return impl_->step_loop->cache_stats();
 }
 
 std::optional<StepCosts> Engine::step_costs() const {
@@ -149,10 +149,10 @@ Result<void> Engine::check(const GenerateRequest& request) const {
     return check_request(request, impl_->settings, model(), tokenizer());
 }
 
-static tl::unexpected<Error> busy(const Inbox& inbox) {
+static tl::unexpected<Error> busy(const RequestQueue& queue) {
     return fail(ErrorKind::failed,
                 fmt::format("{} requests wait already, no more are taken: try again later",
-                            inbox.capacity()));
+                            queue.capacity()));
 }
 
 // What is said to a prompt that encode_chat gave goes into the ledger.
@@ -168,10 +168,10 @@ Result<Stream> Engine::submit(GenerateRequest request) {
 Result<KvTree> Engine::cache_tree(uint32_t most_lines) const {
     auto drawn = std::make_shared<std::promise<KvTree>>();
     std::future<KvTree> tree = drawn->get_future();
-    const auto pushed = impl_->inbox.post([drawn, most_lines](Stepper& stepper) {
-        drawn->set_value(stepper.cache().draw(most_lines));
+    const auto pushed = impl_->queue.post([drawn, most_lines](StepLoop& step_loop) {
+        drawn->set_value(step_loop.cache().draw(most_lines));
     });
-    if (pushed != Inbox::Pushed::in) return busy(impl_->inbox);
+    if (pushed != RequestQueue::Pushed::in) return busy(impl_->queue);
     drawn.reset();  // a task that is dropped breaks the promise
     try {
         return tree.get();
@@ -184,18 +184,18 @@ Result<void> Engine::finish_disk() {
     if (impl_->settings.cache_folder.empty()) return {};
     auto done = std::make_shared<std::promise<DiskStats>>();
     std::future<DiskStats> stats = done->get_future();
-    const auto pushed = impl_->inbox.post([done](Stepper& stepper) {
-        stepper.cache().finish_disk();
-        done->set_value(stepper.cache().disk_stats());
+    const auto pushed = impl_->queue.post([done](StepLoop& step_loop) {
+        step_loop.cache().finish_disk();
+        done->set_value(step_loop.cache().disk_stats());
     });
-    if (pushed != Inbox::Pushed::in) return busy(impl_->inbox);
+    if (pushed != RequestQueue::Pushed::in) return busy(impl_->queue);
     done.reset();
     try {
-        const DiskStats told = stats.get();
-        if (told.n_failed_saves == 0) return {};
+        const DiskStats result = stats.get();
+        if (result.n_failed_saves == 0) return {};
         return fail(ErrorKind::file,
                     fmt::format("KV could not be kept in {}: {}", impl_->settings.cache_folder,
-                                std::strerror(told.last_error)));
+                                std::strerror(result.last_error)));
     } catch (const std::future_error&) {
         return fail(ErrorKind::failed, "the engine is closing");
     }
@@ -203,25 +203,26 @@ Result<void> Engine::finish_disk() {
 
 Result<void> Engine::forget(std::vector<TokenId> tokens, uint32_t from, ForgetKind kind,
                             std::string cache_salt) {
-    const auto pushed = impl_->inbox.post(
-        [tokens = std::move(tokens), from, kind, salt = std::move(cache_salt)](Stepper& stepper) {
-            KvCache& cache = stepper.cache();
-            cache.forget(namespace_within(cache.ns(), {.adapter = {}, .salt = salt}), tokens, from,
-                         kind);
-        });
-    if (pushed != Inbox::Pushed::in) return busy(impl_->inbox);
+    const auto pushed = impl_->queue.post([tokens = std::move(tokens), from, kind,
+                                           salt = std::move(cache_salt)](StepLoop& step_loop) {
+        KvCache& cache = step_loop.cache();
+        cache.forget(namespace_within(cache.ns(), {.adapter = {}, .salt = salt}), tokens, from,
+                     kind);
+    });
+    if (pushed != RequestQueue::Pushed::in) return busy(impl_->queue);
     return {};
 }
 
 Result<Stream> Engine::submit(GenerateRequest request, std::shared_ptr<Stream::State> state,
-                              std::shared_ptr<KvFamily> family) {
+                              std::shared_ptr<SequenceGroup> sequence_group) {
     KVIK_TRY_VOID(check(request));
     if (!request.sampling.seed) request.sampling.seed = draw_seed();
-    const Inbox::Pushed pushed = impl_->inbox.push({.request = std::move(request),
-                                                    .channel = state,
-                                                    .submitted_ms = steady_now_ms(),
-                                                    .family = std::move(family)});
-    if (pushed != Inbox::Pushed::in) return busy(impl_->inbox);
+    const RequestQueue::Pushed pushed =
+        impl_->queue.push({.request = std::move(request),
+                           .channel = state,
+                           .submitted_ms = steady_now_ms(),
+                           .sequence_group = std::move(sequence_group)});
+    if (pushed != RequestQueue::Pushed::in) return busy(impl_->queue);
     return Stream(std::move(state));
 }
 

@@ -1,6 +1,6 @@
 // Engine::Impl: what an engine owns, in the order in which it must live.
 //
-// Threads one engine thread steps; it sleeps in the inbox when there is nothing to do. Destroying
+// Threads one engine thread steps; it sleeps in the queue when there is nothing to do. Destroying
 //         the engine cancels what is under way and joins the thread.
 #pragma once
 
@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "base/thread_pool.h"
-#include "engine/inbox.h"
+#include "engine/engine_settings.h"
 #include "engine/ledger/token_ledger.h"
-#include "engine/settings.h"
+#include "engine/request_queue.h"
 #include "engine/step_costs_key.h"
-#include "engine/stepper.h"
+#include "engine/step_loop.h"
 #include "kvik/kvik.h"
 #include "model/chat_templates.h"
 
@@ -46,7 +46,7 @@ struct Engine::Impl {
     ~Impl();
 
     EngineParts parts;
-    Settings settings;
+    EngineSettings settings;
     UsedSettings used;
     std::string model_path;  // empty: not from a file
     std::optional<std::chrono::local_seconds> now;
@@ -57,12 +57,12 @@ struct Engine::Impl {
     mutable std::mutex costs_mutex;
     std::optional<StepCosts> costs;
     std::unique_ptr<TokenLedger> ledger;  // null: no text
-    Inbox inbox{kInboxCapacity};
-    std::unique_ptr<Stepper> stepper;
+    RequestQueue queue{kQueueCapacity};
+    std::unique_ptr<StepLoop> step_loop;
     std::thread thread;
 
   private:
-    Impl(EngineParts its_parts, const Settings& its_settings)
+    Impl(EngineParts its_parts, const EngineSettings& its_settings)
         : parts(std::move(its_parts)), settings(its_settings) {}
     void run();
     // costs.cpp

@@ -1,12 +1,12 @@
-// The engine with its thread: many callers, one inbox.
+// The engine with its thread: many callers, one queue.
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <latch>
 #include <thread>
 
+#include "engine/engine_settings.h"
 #include "engine/rig/requests.h"
-#include "engine/settings.h"
 #include "testing/hash_model.h"
 #include "testing/scratch_folder.h"
 
@@ -139,7 +139,7 @@ TEST(Engine, answers_as_the_oracle_does) {
     const Expected right = expected(*o.model, request);
     EXPECT_EQ(read_all(stream), right.ids);
     EXPECT_EQ(stream.summary().logits_sha256, right.hash);
-    EXPECT_EQ(stream.summary().timings.decode_n, 12u);
+    EXPECT_EQ(stream.summary().timings.n_generated_tokens, 12u);
 }
 
 TEST(Engine, answers_callers_on_many_threads_each_as_if_alone) {
@@ -155,7 +155,7 @@ TEST(Engine, answers_callers_on_many_threads_each_as_if_alone) {
                 Stream stream = *o.engine->submit(request);
                 if (random.below(4) == 0) continue;  // drops the stream
                 EXPECT_EQ(read_all(stream), expected(*o.model, request).ids);
-                EXPECT_LE(o.engine->cache_stats().n_free, o.engine->cache_stats().n_blocks);
+                EXPECT_LE(o.engine->cache_stats().n_free_blocks, o.engine->cache_stats().n_blocks);
             }
         });
     }
@@ -168,7 +168,7 @@ TEST(Engine, refuses_at_once_when_the_inbox_is_full) {
     std::vector<Stream> streams;
     streams.push_back(*o.engine->submit(brake.request()));
     brake.reached.wait();
-    for (uint32_t i = 0; i < kInboxCapacity; ++i) {
+    for (uint32_t i = 0; i < kQueueCapacity; ++i) {
         auto stream = o.engine->submit(request_for({2, 3}, 1));
         ASSERT_TRUE(stream.has_value());
         streams.push_back(std::move(*stream));
@@ -191,7 +191,7 @@ TEST(Engine, gives_back_all_blocks_of_a_dropped_stream) {
     Stream last = *o.engine->submit(request_for({4}, 0));
     read_all(last);
     const CacheStats stats = o.engine->cache_stats();
-    EXPECT_EQ(stats.n_blocks - stats.n_free, 1u);  // the prompt of one token, in the tree
+    EXPECT_EQ(stats.n_blocks - stats.n_free_blocks, 1u);  // the prompt of one token, in the tree
 }
 
 TEST(Engine, ends_streams_as_cancelled_when_it_goes) {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/rig/cold.h"
-#include "sched/test_costs.h"
+#include "sched/random_costs.h"
 #include "testing/hash_model.h"
 
 namespace kvik {
@@ -22,12 +22,12 @@ TEST(Exactness, holds_for_every_ubatch_and_block_size_cold_and_warm) {
         for (const uint32_t block_tokens : {16u, 32u, 64u}) {
             SCOPED_TRACE(::testing::Message() << "ubatch " << ubatch << ", block " << block_tokens);
             StepRig rig(model, options_of(ubatch, block_tokens, 40));
-            const Told cold = rig.ask(request);
+            const StreamResult cold = rig.ask(request);
             expect_same(cold, expected);
-            EXPECT_EQ(cold.summary.timings.cached_n, 0u);
-            const Told warm = rig.ask(request);
+            EXPECT_EQ(cold.summary.timings.n_cached_tokens, 0u);
+            const StreamResult warm = rig.ask(request);
             expect_same(warm, expected);
-            EXPECT_EQ(warm.summary.timings.cached_n, 150u);
+            EXPECT_EQ(warm.summary.timings.n_cached_tokens, 150u);
         }
     }
 }
@@ -50,9 +50,9 @@ TEST(Exactness, holds_beside_seven_others) {
         rig.run();
         for (uint32_t i = 0; i < 8; ++i) {
             SCOPED_TRACE(::testing::Message() << "request " << i << ", ubatch " << ubatch);
-            Told told;
-            listen(*channels[i], told);
-            expect_same(told, oracle(model, requests[i]));
+            StreamResult result;
+            listen(*channels[i], result);
+            expect_same(result, oracle(model, requests[i]));
         }
     }
 }
@@ -65,7 +65,7 @@ TEST(Exactness, holds_with_an_eviction_for_every_prompt) {
         const GenerateRequest request = request_for(random_tokens(random, 90), 20, i);
         expect_same(rig.ask(request), oracle(model, request));
     }
-    EXPECT_GT(rig.stepper().cache_stats().evicted_blocks, 20u);
+    EXPECT_GT(rig.step_loop().cache_stats().n_evicted_blocks, 20u);
 }
 
 TEST(Exactness, holds_when_sequences_are_preempted) {
@@ -83,11 +83,11 @@ TEST(Exactness, holds_when_sequences_are_preempted) {
         rig.run();
         for (uint32_t i = 0; i < 5; ++i) {
             SCOPED_TRACE(::testing::Message() << "request " << i);
-            Told told;
-            listen(*channels[i], told);
-            expect_same(told, oracle(model, requests[i]));
+            StreamResult result;
+            listen(*channels[i], result);
+            expect_same(result, oracle(model, requests[i]));
         }
-        EXPECT_GT(rig.stepper().counts().n_preemptions, 0u);
+        EXPECT_GT(rig.step_loop().counts().n_preemptions, 0u);
     }
 }
 
@@ -105,14 +105,14 @@ TEST(Exactness, holds_whatever_steps_are_thought_to_cost) {
         std::vector<std::shared_ptr<StreamChannel>> channels;
         for (const GenerateRequest& request : requests) channels.push_back(rig.submit(request));
         do {  // round 0 knows no costs
-            if (round > 0) rig.stepper().use_costs(random_costs(random.generator));
+            if (round > 0) rig.step_loop().use_costs(random_costs(random.generator));
         } while (rig.step());
-        n_steps.push_back(rig.stepper().counts().n_steps);
+        n_steps.push_back(rig.step_loop().counts().n_steps);
         for (uint32_t i = 0; i < 5; ++i) {
             SCOPED_TRACE(::testing::Message() << "seed 6, round " << round << ", request " << i);
-            Told told;
-            listen(*channels[i], told);
-            expect_same(told, right[i]);
+            StreamResult result;
+            listen(*channels[i], result);
+            expect_same(result, right[i]);
         }
     }
     EXPECT_GT(*std::max_element(n_steps.begin(), n_steps.end()), n_steps[0]);

@@ -6,7 +6,8 @@
 
 namespace kvik {
 
-Result<std::unique_ptr<KvCache>> KvCache::open(const Settings& settings, uint32_t vocab_size) {
+Result<std::unique_ptr<KvCache>> KvCache::open(const EngineSettings& settings,
+                                               uint32_t vocab_size) {
     KVIK_TRY(KvStorage storage, KvStorage::open(settings.kv, settings.budget.n_blocks));
     std::unique_ptr<KvCache> cache(new KvCache(std::move(storage), settings, vocab_size));
     if (settings.cache_folder.empty()) return cache;
@@ -23,7 +24,7 @@ Result<std::unique_ptr<KvCache>> KvCache::open(const Settings& settings, uint32_
     return cache;
 }
 
-KvCache::KvCache(KvStorage storage, const Settings& settings, uint32_t vocab_size)
+KvCache::KvCache(KvStorage storage, const EngineSettings& settings, uint32_t vocab_size)
     : ns_(settings.ns),
       storage_(std::move(storage)),
       pool_(settings.budget.n_blocks),

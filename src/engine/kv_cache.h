@@ -16,16 +16,17 @@
 #include "cache/block_table.h"
 #include "cache/kv_storage.h"
 #include "cache/prefix_tree.h"
+#include "engine/engine_settings.h"
 #include "engine/kv_sleep.h"
 #include "engine/prefill_rate.h"
-#include "engine/settings.h"
 #include "sched/sequence.h"
 
 namespace kvik {
 
 class KvCache {
   public:
-    static Result<std::unique_ptr<KvCache>> open(const Settings& settings, uint32_t vocab_size);
+    static Result<std::unique_ptr<KvCache>> open(const EngineSettings& settings,
+                                                 uint32_t vocab_size);
 
     BlockTable make_table(uint32_t max_tokens) { return {pool_, storage_, max_tokens}; }
     KvView view() const { return storage_.view(); }
@@ -87,7 +88,7 @@ class KvCache {
     void check_invariants(uint64_t n_held) const;
 
   private:
-    KvCache(KvStorage storage, const Settings& settings, uint32_t vocab_size);
+    KvCache(KvStorage storage, const EngineSettings& settings, uint32_t vocab_size);
 
     NamespaceKey ns_;
     KvStorage storage_;

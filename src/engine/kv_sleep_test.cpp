@@ -22,11 +22,11 @@ class KvSleepTest : public ::testing::Test {
         return options;
     }
     std::vector<TokenId> tokens(uint32_t n) { return random_tokens(random_, n); }
-    void expect_right(const GenerateRequest& request, const Told& told) {
+    void expect_right(const GenerateRequest& request, const StreamResult& result) {
         const Expected right =
             oracle([&](std::span<const TokenId> t) { return model_.cold_logits(t); }, request);
-        EXPECT_EQ(told.ids, right.ids);
-        EXPECT_EQ(told.summary.logits_sha256, right.hash);
+        EXPECT_EQ(result.ids, right.ids);
+        EXPECT_EQ(result.summary.logits_sha256, right.hash);
     }
 
     ScratchFolder folder_;
@@ -36,7 +36,7 @@ class KvSleepTest : public ::testing::Test {
 
 TEST_F(KvSleepTest, computes_after_a_restart_only_what_is_new) {
     GenerateRequest request = request_for(tokens(150), 20);
-    Told first;
+    StreamResult first;
     {
         StepRig rig(model_, options());
         first = rig.ask(request);
@@ -45,10 +45,10 @@ TEST_F(KvSleepTest, computes_after_a_restart_only_what_is_new) {
     const uint64_t n_before = model_.n_rows_computed();
     StepRig rig(model_, options());
     request.max_new_tokens = 1;
-    const Told told = rig.ask(request);
-    expect_right(request, told);
-    EXPECT_EQ(told.summary.timings.cached_n, 150u + 19);
-    EXPECT_EQ(told.summary.timings.disk_n, 150u + 19);
+    const StreamResult result = rig.ask(request);
+    expect_right(request, result);
+    EXPECT_EQ(result.summary.timings.n_cached_tokens, 150u + 19);
+    EXPECT_EQ(result.summary.timings.n_disk_tokens, 150u + 19);
     EXPECT_EQ(model_.n_rows_computed() - n_before, 10u);
 }
 
@@ -67,10 +67,10 @@ TEST_F(KvSleepTest, brings_back_what_was_evicted) {
     rig.ask(request);
     for (int i = 0; i < 2; ++i) rig.ask(request_for(tokens(150), 5));
     const uint64_t n_before = model_.n_rows_computed();
-    const Told told = rig.ask(request);
-    expect_right(request, told);
-    EXPECT_GE(told.summary.timings.cached_n, 149u);
-    EXPECT_GT(told.summary.timings.disk_n, 0u);
+    const StreamResult result = rig.ask(request);
+    expect_right(request, result);
+    EXPECT_GE(result.summary.timings.n_cached_tokens, 149u);
+    EXPECT_GT(result.summary.timings.n_disk_tokens, 0u);
     EXPECT_LE(model_.n_rows_computed() - n_before, 5u);
 }
 
@@ -81,11 +81,11 @@ TEST_F(KvSleepTest, reads_only_what_it_uses) {
         request_for({long_one.prompt.begin(), long_one.prompt.begin() + 70}, 1);
     request.prompt.back() ^= 1;  // 69 tokens are the same: 5 places of 16
     StepRig rig(model_, options());
-    const Told told = rig.ask(request);
-    expect_right(request, told);
-    EXPECT_EQ(told.summary.timings.disk_n, 69u);
-    EXPECT_EQ(rig.stepper().cache().disk_stats().bytes_read,
-              5 * rig.stepper().cache().block_bytes());
+    const StreamResult result = rig.ask(request);
+    expect_right(request, result);
+    EXPECT_EQ(result.summary.timings.n_disk_tokens, 69u);
+    EXPECT_EQ(rig.step_loop().cache().disk_stats().bytes_read,
+              5 * rig.step_loop().cache().block_bytes());
 }
 
 TEST_F(KvSleepTest, computes_what_the_disk_has_lost) {
@@ -108,12 +108,12 @@ TEST_F(KvSleepTest, is_warm_again_after_a_damaged_block_was_computed_anew) {
         bytes.put('x');
         bytes.put('y');
     }
-    const Told damaged = StepRig(model_, options()).ask(request);
+    const StreamResult damaged = StepRig(model_, options()).ask(request);
     expect_right(request, damaged);
-    EXPECT_LT(damaged.summary.timings.disk_n, 150u);
-    const Told healed = StepRig(model_, options()).ask(request);
+    EXPECT_LT(damaged.summary.timings.n_disk_tokens, 150u);
+    const StreamResult healed = StepRig(model_, options()).ask(request);
     expect_right(request, healed);
-    EXPECT_EQ(healed.summary.timings.disk_n, 150u);
+    EXPECT_EQ(healed.summary.timings.n_disk_tokens, 150u);
 }
 
 TEST_F(KvSleepTest, keeps_the_beginning_of_a_prompt_that_the_quota_cannot_hold) {
@@ -127,9 +127,9 @@ TEST_F(KvSleepTest, keeps_the_beginning_of_a_prompt_that_the_quota_cannot_hold) 
     const GenerateRequest request = request_for(tokens(640), 1);  // 40 blocks
     for (int run = 0; run < 4; ++run) {
         StepRig rig(model_, small);
-        const Told told = rig.ask(request);
-        expect_right(request, told);
-        EXPECT_GE(told.summary.timings.disk_n, run > 0 ? 16u * 16 : 0u);
+        const StreamResult result = rig.ask(request);
+        expect_right(request, result);
+        EXPECT_GE(result.summary.timings.n_disk_tokens, run > 0 ? 16u * 16 : 0u);
     }
 }
 
@@ -139,11 +139,11 @@ TEST_F(KvSleepTest, says_in_the_report_what_was_read) {
     StepRig rig(model_, options());
     request.want_kv_report = true;
     request.prompt = joined(request.prompt, tokens(5));
-    const Told told = rig.ask(request);
-    ASSERT_TRUE(told.summary.kv_report.has_value());
-    EXPECT_EQ(told.summary.kv_report->n_tokens(KvSource::disk), 100u);
-    EXPECT_EQ(told.summary.kv_report->n_tokens(KvSource::computed), 5u);
-    EXPECT_EQ(told.summary.kv_report->segments.back().reason, KvReason::never_seen);
+    const StreamResult result = rig.ask(request);
+    ASSERT_TRUE(result.summary.kv_report.has_value());
+    EXPECT_EQ(result.summary.kv_report->n_tokens(KvSource::disk), 100u);
+    EXPECT_EQ(result.summary.kv_report->n_tokens(KvSource::computed), 5u);
+    EXPECT_EQ(result.summary.kv_report->segments.back().reason, KvReason::never_seen);
 }
 
 TEST_F(KvSleepTest, keeps_another_salt_apart_on_disk_too) {
@@ -152,9 +152,9 @@ TEST_F(KvSleepTest, keeps_another_salt_apart_on_disk_too) {
     StepRig(model_, options()).ask(request);
     StepRig rig(model_, options());
     request.cache_salt = "b";
-    EXPECT_EQ(rig.ask(request).summary.timings.cached_n, 0u);
+    EXPECT_EQ(rig.ask(request).summary.timings.n_cached_tokens, 0u);
     request.cache_salt = "a";
-    EXPECT_EQ(rig.ask(request).summary.timings.cached_n, 100u);
+    EXPECT_EQ(rig.ask(request).summary.timings.n_cached_tokens, 100u);
 }
 
 }  // namespace

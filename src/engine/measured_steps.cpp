@@ -43,7 +43,7 @@ void MeasuredSteps::cut_noise() {
     Cells most;  // the least of all that has as many rows or more, as deep or deeper
     for (size_t d = StepCosts::kDepths.size(); d-- > 0;) {
         std::optional<double> least;
-        for (size_t r = StepCosts::kRows.size(); r-- > 0;) {
+        for (size_t r = StepCosts::kTokens.size(); r-- > 0;) {
             std::optional<double>& cell = step_ms_[d][r];
             if (most[r] && (!least || *most[r] < *least)) least = most[r];
             if (cell && least) cell = std::min(*cell, *least);
@@ -64,22 +64,22 @@ StepCosts MeasuredSteps::complete() const {
     MeasuredSteps clean = *this;
     clean.cut_noise();
     StepCosts costs;
-    costs.step_ms[0] = filled(clean.step_ms_[0], StepCosts::kRows);
+    costs.step_ms[0] = filled(clean.step_ms_[0], StepCosts::kTokens);
     make_rising(costs.step_ms[0]);
 
     StepCosts::Row added{}, before{};  // by a depth, over depth 0
     for (size_t d = 1; d < StepCosts::kDepths.size(); ++d) {
         Cells known;
-        for (size_t r = 0; r < StepCosts::kRows.size(); ++r)
+        for (size_t r = 0; r < StepCosts::kTokens.size(); ++r)
             if (clean.step_ms_[d][r])
                 known[r] = std::max(0.0, *clean.step_ms_[d][r] - costs.step_ms[0][r]);
         const bool any = std::any_of(known.begin(), known.end(), [](auto& k) { return !!k; });
         const double deeper = d > 1 ? 1.0 * StepCosts::kDepths[d] / StepCosts::kDepths[d - 1] : 0;
-        if (any) added = filled(known, StepCosts::kRows);
-        for (size_t r = 0; r < StepCosts::kRows.size(); ++r)
+        if (any) added = filled(known, StepCosts::kTokens);
+        for (size_t r = 0; r < StepCosts::kTokens.size(); ++r)
             added[r] = (any ? added[r] : before[r] * deeper) - before[r];
         make_rising(added);
-        for (size_t r = 0; r < StepCosts::kRows.size(); ++r) {
+        for (size_t r = 0; r < StepCosts::kTokens.size(); ++r) {
             costs.step_ms[d][r] = costs.step_ms[d - 1][r] + added[r];
             before[r] += added[r];
         }

@@ -17,7 +17,7 @@ namespace kvik {
 
 class MeasuredSteps {
   public:
-    // Indices into StepCosts::kRows, kDepths, kChunks; kChunks[0] is a step of one row.
+    // Indices into StepCosts::kTokens, kDepths, kChunks; kChunks[0] is a step of one row.
     void set_step(size_t row, size_t depth, double ms) { step_ms_[depth][row] = ms; }
     void set_chunk(size_t chunk, double ms) { chunk_ms_[chunk] = ms; }
     std::optional<double> step(size_t row, size_t depth) const { return step_ms_[depth][row]; }
@@ -26,7 +26,7 @@ class MeasuredSteps {
     StepCosts complete() const;
 
   private:
-    using Cells = std::array<std::optional<double>, StepCosts::kRows.size()>;
+    using Cells = std::array<std::optional<double>, StepCosts::kTokens.size()>;
     void cut_noise();
 
     std::array<Cells, StepCosts::kDepths.size()> step_ms_;

@@ -1,20 +1,20 @@
-// Stepper: what the next step computes, and the room for it.
+// StepLoop: what the next step computes, and the room for it.
 #include "base/check.h"
-#include "engine/stepper.h"
+#include "engine/step_loop.h"
 
 namespace kvik {
 
 // In the way of a plan: first what nobody needs, then what is on its way to disk (which is waited
 // for), then what the tree alone wants to keep, then the youngest sequence.
-void Stepper::plan() {
+void StepLoop::plan() {
     for (;;) {
-        running_.clear();
+        scheduled_.clear();
         views_.clear();
-        for (auto& job : jobs_) {
-            if (job->is_admitted) line_up(*job);
+        for (auto& state : requests_) {
+            if (state->is_admitted) line_up(*state);
         }
         plan_step(views_,
-                  {.n_rows = settings_.ubatch,
+                  {.n_tokens = settings_.ubatch,
                    .n_logits_rows = settings_.n_logits_rows,
                    .n_free_blocks = cache_->n_free(),
                    .block_tokens = cache_->block_tokens(),
@@ -27,38 +27,38 @@ void Stepper::plan() {
         if (cache_->let_go_written()) continue;
         if (cache_->let_go_shared() > 0) continue;
         if (!plan_.preempt) break;
-        Job& youngest = *running_[*plan_.preempt].job;
-        if (&youngest == running_[*plan_.starved].job) break;  // its other beams go first
+        RequestState& youngest = *scheduled_[*plan_.preempt].state;
+        if (&youngest == scheduled_[*plan_.starved].state) break;  // its other beams go first
         preempt(youngest);
     }
-    KVIK_CHECK(!plan_.rows.empty(), "while a request waits or runs, a step moves the oldest one");
+    KVIK_CHECK(!plan_.tokens.empty(), "while a request waits or runs, a step moves the oldest one");
 }
 
-void Stepper::line_up(Job& job) {
-    job.sequence.table().let_go_behind_windows();
-    if (!job.is_spread()) {
-        running_.push_back({&job, &job.sequence, std::nullopt});
-        views_.push_back(job.sequence.view(job.want_logits()));
+void StepLoop::line_up(RequestState& state) {
+    state.sequence.table().let_go_behind_windows();
+    if (!state.computes_beams()) {
+        scheduled_.push_back({&state, &state.sequence, std::nullopt});
+        views_.push_back(state.sequence.view(state.want_logits()));
         return;
     }
-    job.beams->restore(job.sequence);
-    for (uint32_t i = 0; i < job.beams->n_beams(); ++i) {
-        if (job.beams->sequence(i).n_computed() == 0) continue;
-        job.beams->sequence(i).table().let_go_behind_windows();
-        running_.push_back({&job, &job.beams->sequence(i), i});
-        views_.push_back(job.beams->view(job.sequence, i));
+    state.beams->restore(state.sequence);
+    for (uint32_t i = 0; i < state.beams->n_beams(); ++i) {
+        if (state.beams->sequence(i).n_computed() == 0) continue;
+        state.beams->sequence(i).table().let_go_behind_windows();
+        scheduled_.push_back({&state, &state.beams->sequence(i), i});
+        views_.push_back(state.beams->view(state.sequence, i));
     }
 }
 
 // What it has computed stays in the tree for as long as there is room: it may find some of it
 // again.
-void Stepper::preempt(Job& job) {
+void StepLoop::preempt(RequestState& state) {
     ++counts_.n_preemptions;
-    if (job.cache == CachePolicy::reuse)
-        cache_->publish(job.ns, job.sequence, job.sequence.n_computed());
-    job.sequence.give_up();
-    if (job.beams) job.beams->give_up();
-    job.is_admitted = false;
+    if (state.cache == CachePolicy::reuse)
+        cache_->publish(state.ns, state.sequence, state.sequence.n_computed());
+    state.sequence.give_up();
+    if (state.beams) state.beams->give_up();
+    state.is_admitted = false;
 }
 
 }  // namespace kvik

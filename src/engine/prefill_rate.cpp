@@ -7,13 +7,13 @@ namespace kvik {
 static constexpr double kFade = 0.98;              // a step counts half after 34 others
 static constexpr double kLeastSpread = 64 * 64.0;  // of positions, squared: below it no slope shows
 
-static double middle(uint32_t n_rows, uint32_t depth) {
-    return depth + (n_rows - 1) / 2.0;
+static double middle(uint32_t n_tokens, uint32_t depth) {
+    return depth + (n_tokens - 1) / 2.0;
 }
 
-void PrefillRate::note(uint32_t n_rows, uint32_t depth, double ms) {
-    if (n_rows == 0) return;
-    const double x = middle(n_rows, depth), y = ms / n_rows, w = n_rows;
+void PrefillRate::note(uint32_t n_tokens, uint32_t depth, double ms) {
+    if (n_tokens == 0) return;
+    const double x = middle(n_tokens, depth), y = ms / n_tokens, w = n_tokens;
     weight_ = weight_ * kFade + w;
     x_ = x_ * kFade + w * x;
     xx_ = xx_ * kFade + w * x * x;
@@ -30,8 +30,8 @@ void PrefillRate::fit() {
     base_ms_ = mean_y - slope_ms_ * mean_x;
 }
 
-double PrefillRate::ms(uint32_t n_rows, uint32_t depth) const {
-    return n_rows == 0 ? 0 : n_rows * (base_ms_ + slope_ms_ * middle(n_rows, depth));
+double PrefillRate::ms(uint32_t n_tokens, uint32_t depth) const {
+    return n_tokens == 0 ? 0 : n_tokens * (base_ms_ + slope_ms_ * middle(n_tokens, depth));
 }
 
 }  // namespace kvik

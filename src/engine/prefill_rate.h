@@ -15,9 +15,9 @@ namespace kvik {
 class PrefillRate {
   public:
     // A step of n rows of one prompt, the first of them at position `depth`, and nothing else.
-    void note(uint32_t n_rows, uint32_t depth, double ms);
+    void note(uint32_t n_tokens, uint32_t depth, double ms);
 
-    double ms(uint32_t n_rows, uint32_t depth) const;
+    double ms(uint32_t n_tokens, uint32_t depth) const;
 
   private:
     void fit();

@@ -42,13 +42,13 @@ static Result<void> check_stops(const GenerateRequest& request, const Tokenizer*
 }
 
 // What to do about a prompt that is longer than the context.
-static std::string_view remedy(uint64_t n_prompt, const Settings& settings) {
+static std::string_view remedy(uint64_t n_prompt, const EngineSettings& settings) {
     if (n_prompt <= settings.most_context) return "raise --ctx or shorten it";
     if (n_prompt <= settings.model_context) return "raise --cache-ram and --ctx, or shorten it";
     return "shorten it, the model was made for no more";
 }
 
-static Result<void> check_length(const GenerateRequest& request, const Settings& settings) {
+static Result<void> check_length(const GenerateRequest& request, const EngineSettings& settings) {
     const uint64_t n_prompt = request.prompt.size();
     if (n_prompt > settings.context) {
         return fail(ErrorKind::context,
@@ -66,7 +66,7 @@ static Result<void> check_length(const GenerateRequest& request, const Settings&
                             settings.budget.n_blocks * settings.kv.block_bytes()));
 }
 
-Result<void> check_request(const GenerateRequest& request, const Settings& settings,
+Result<void> check_request(const GenerateRequest& request, const EngineSettings& settings,
                            const ModelSpec& model, const Tokenizer* tokenizer) {
     KVIK_TRY_VOID(check_prompt(request, model.vocab_size));
     KVIK_TRY_VOID(validate(request.sampling, model.vocab_size));

@@ -5,12 +5,12 @@
 //         naming bytes, budget and flag. Stop strings without a tokenizer: unsupported.
 #pragma once
 
-#include "engine/settings.h"
+#include "engine/engine_settings.h"
 #include "kvik/kvik.h"
 
 namespace kvik {
 
-Result<void> check_request(const GenerateRequest& request, const Settings& settings,
+Result<void> check_request(const GenerateRequest& request, const EngineSettings& settings,
                            const ModelSpec& model, const Tokenizer* tokenizer);
 
 }  // namespace kvik

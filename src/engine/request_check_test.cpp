@@ -14,7 +14,7 @@ class RequestCheck : public ::testing::Test {
     RequestCheck() {
         EngineOptions options = options_of(model_.spec().kv, 64, 16, 8);
         options.context = 512;
-        settings_ = *settle(options, model_.spec());
+        settings_ = *resolve_settings(options, model_.spec());
         request_ = request_for({1, 2, 3}, 5);
     }
     Result<void> check(const Tokenizer* tokenizer = nullptr) {
@@ -32,7 +32,7 @@ class RequestCheck : public ::testing::Test {
     }
 
     HashModel model_;
-    Settings settings_;
+    EngineSettings settings_;
     GenerateRequest request_;
     ToyTokenizer tokenizer_{{"a", "b", "c"}};
 };

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "engine/engine_impl.h"
-#include "engine/kv_family.h"
+#include "engine/sequence_group.h"
 
 namespace kvik {
 
@@ -14,12 +14,13 @@ Result<std::vector<Stream>> Engine::submit_samples(GenerateRequest request, uint
                     "samples or for beams");
     }
     if (!request.sampling.seed) request.sampling.seed = draw_seed();
-    const auto family = std::make_shared<KvFamily>();
+    const auto sequence_group = std::make_shared<SequenceGroup>();
     std::vector<Stream> streams;
     for (uint32_t i = 0; i < n_samples; ++i) {
         GenerateRequest one = request;
         *one.sampling.seed += i;
-        KVIK_TRY(Stream stream, submit(std::move(one), std::make_shared<Stream::State>(), family));
+        KVIK_TRY(Stream stream,
+                 submit(std::move(one), std::make_shared<Stream::State>(), sequence_group));
         streams.push_back(std::move(stream));
     }
     return streams;

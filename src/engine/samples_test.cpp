@@ -1,25 +1,25 @@
 // Several samples of one prompt are what each would be alone, and share what they can.
 #include <gtest/gtest.h>
 
-#include "engine/kv_family.h"
 #include "engine/rig/requests.h"
 #include "engine/rig/step_rig.h"
+#include "engine/sequence_group.h"
 #include "testing/hash_model.h"
 
 namespace kvik {
 namespace {
 
-Told all_of(Stream& stream) {
-    Told told;
+StreamResult all_of(Stream& stream) {
+    StreamResult result;
     for (;;) {
         auto event = stream.next();
-        if (!event) told.error = event.error();
+        if (!event) result.error = event.error();
         if (!event || !*event) break;
-        told.ids.push_back((*event)->id);
-        told.logprobs.push_back((*event)->logprob);
+        result.ids.push_back((*event)->id);
+        result.logprobs.push_back((*event)->logprob);
     }
-    told.summary = stream.summary();
-    return told;
+    result.summary = stream.summary();
+    return result;
 }
 
 class SamplesTest : public ::testing::Test {
@@ -42,7 +42,7 @@ TEST_F(SamplesTest, a_seed_that_nobody_gives_is_drawn_and_gives_the_answer_again
     request.sampling.seed.reset();
     auto first = engine->submit(request), second = engine->submit(request);
     ASSERT_TRUE(first.has_value() && second.has_value());
-    const Told one = all_of(*first), other = all_of(*second);
+    const StreamResult one = all_of(*first), other = all_of(*second);
     EXPECT_NE(one.summary.seed, other.summary.seed);
     request.sampling.seed = one.summary.seed;
     auto again = engine->submit(request);
@@ -68,11 +68,11 @@ TEST_F(SamplesTest, are_the_answers_of_their_seeds_each_alone) {
             alone.sampling.seed = 40 + i;
             const Expected right =
                 oracle([&](std::span<const TokenId> t) { return model_.cold_logits(t); }, alone);
-            const Told told = all_of((*streams)[i]);
-            EXPECT_EQ(told.ids, right.ids) << i;
-            EXPECT_EQ(told.summary.logits_sha256, right.hash) << i;
+            const StreamResult result = all_of((*streams)[i]);
+            EXPECT_EQ(result.ids, right.ids) << i;
+            EXPECT_EQ(result.summary.logits_sha256, right.hash) << i;
         }
-        const uint64_t n_rows = engine->cache_stats().computed_tokens;
+        const uint64_t n_rows = engine->cache_stats().n_computed_tokens;
         EXPECT_EQ(n_blocks == 200, n_rows == 100u + 5 * 29) << n_rows;
     }
 }
@@ -90,19 +90,19 @@ TEST_F(SamplesTest, are_refused_together) {
 TEST_F(SamplesTest, hold_the_prompts_blocks_once_and_a_tail_each) {
     StepRig rig(model_, options_of(model_.spec().kv, 64, 16, 200));
     const GenerateRequest request = request_for(random_tokens(random_, 100), 20);
-    const auto family = std::make_shared<KvFamily>();
+    const auto sequence_group = std::make_shared<SequenceGroup>();
     std::vector<std::shared_ptr<StreamChannel>> channels;
     for (uint32_t i = 0; i < 4; ++i) {
         channels.push_back(std::make_shared<StreamChannel>());
         GenerateRequest one = request;
         *one.sampling.seed += i;
-        rig.inbox().push({std::move(one), channels.back(), 0, family});
+        rig.queue().push({std::move(one), channels.back(), 0, sequence_group});
     }
-    rig.ask(request_for(random_tokens(random_, 50), 9));  // none of the family
-    Told last;
+    rig.ask(request_for(random_tokens(random_, 50), 9));  // none of the sequence_group
+    StreamResult last;
     listen(*channels[3], last);
-    EXPECT_EQ(last.summary.kv_blocks_shared, 6u + 4 * 2);
-    EXPECT_EQ(last.summary.kv_blocks_copied, 4u * (6 + 2));
+    EXPECT_EQ(last.summary.n_kv_blocks_shared, 6u + 4 * 2);
+    EXPECT_EQ(last.summary.n_kv_blocks_copied, 4u * (6 + 2));
 }
 
 }  // namespace

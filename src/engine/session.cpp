@@ -14,11 +14,11 @@ static constexpr std::string_view kUser = "user", kAssistant = "assistant";
 
 void Session::interrupt() {
     if (pending_) pending_->cancel();
-    settle();
+    collect_answer();
 }
 
 // The answer under way becomes a message, or the rest of one.
-void Session::settle() {
+void Session::collect_answer() {
     if (!pending_) return;
     const std::shared_ptr<Stream::State> stream = std::exchange(pending_, nullptr);
     Timeline before = std::exchange(before_, {});

@@ -47,7 +47,7 @@ uint32_t Session::count_system_tokens(std::span<const TokenId> ids) {
 }
 
 Result<void> Session::reset_topic() {
-    settle();
+    collect_answer();
     if (held_) {
         std::vector<TokenId> held = ids_of(*held_);
         const uint32_t n_common = count_system_tokens(held);

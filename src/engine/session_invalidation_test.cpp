@@ -1,6 +1,6 @@
 // What becomes of KV that a conversation goes on without, by policy and by what happened.
+#include "engine/engine_settings.h"
 #include "engine/rig/session_rig.h"
-#include "engine/settings.h"
 #include "testing/hash_model.h"
 
 namespace kvik {
@@ -14,8 +14,8 @@ class SessionInvalidationTest : public SessionTest {
         session_.set_system("you are a very helpful and rather brief assistant");
         for (int turn = 0; turn < 3; ++turn) last_ = say("hello there", how(20));
     }
-    uint32_t n_cached_of(const Said& said) { return said.summary.timings.cached_n; }
-    uint64_t n_cached_tokens() { return engine_->cache_stats().cached_tokens; }
+    uint32_t n_cached_of(const Said& said) { return said.summary.timings.n_cached_tokens; }
+    uint64_t n_cached_tokens() { return engine_->cache_stats().n_cached_tokens; }
 
     // What each trigger does. Under every policy the answer has the bits of a cold run.
     void change_and_check(const std::function<Said()>& change) {
@@ -25,7 +25,7 @@ class SessionInvalidationTest : public SessionTest {
             talk(invalidation);
             const Said warm = change();
             EXPECT_EQ(session_.stats().n_invalidations, 1u);
-            const uint32_t n_held = last_.summary.timings.prompt_n + 20;
+            const uint32_t n_held = last_.summary.timings.n_prompt_tokens + 20;
             const uint64_t n_invalidated = session_.stats().n_invalidated_tokens;
             if (invalidation == Invalidation::full) {
                 EXPECT_EQ(n_cached_of(warm), 0u);
@@ -42,7 +42,7 @@ class SessionInvalidationTest : public SessionTest {
         GenerateRequest request = how(static_cast<uint32_t>(warm.ids.size()));
         request.cache = CachePolicy::off;
         const Said cold = said(again.regenerate(request));
-        EXPECT_EQ(cold.summary.timings.cached_n, 0u);
+        EXPECT_EQ(cold.summary.timings.n_cached_tokens, 0u);
         EXPECT_EQ(cold.ids, warm.ids);
         EXPECT_EQ(cold.summary.logits_sha256, warm.summary.logits_sha256);
     }
@@ -141,7 +141,7 @@ TEST_F(SessionInvalidationTest, full_forgets_nothing_that_another_conversation_g
     const Said branch = said(other.send("other", how(5)));
     ASSERT_TRUE(session_.reset_topic().has_value());
     const Said next = said(other.send("again", how(2)));
-    EXPECT_EQ(n_cached_of(next), branch.summary.timings.prompt_n + 4);
+    EXPECT_EQ(n_cached_of(next), branch.summary.timings.n_prompt_tokens + 4);
 }
 
 TEST_F(SessionInvalidationTest, a_refused_turn_invalidates_nothing) {
@@ -154,21 +154,22 @@ TEST_F(SessionInvalidationTest, a_refused_turn_invalidates_nothing) {
 TEST_F(SessionInvalidationTest, what_a_client_forgets_is_gone_before_its_next_request) {
     GenerateRequest request = request_for(random_tokens(random_, 80), 4);
     const Said first = said(engine_->submit(request));
-    EXPECT_EQ(said(engine_->submit(request)).summary.timings.cached_n, 80u);
+    EXPECT_EQ(said(engine_->submit(request)).summary.timings.n_cached_tokens, 80u);
     ASSERT_TRUE(engine_->forget(request.prompt, 0, ForgetKind::now, "a").has_value());
-    EXPECT_EQ(said(engine_->submit(request)).summary.timings.cached_n, 80u) << "another salt's";
+    EXPECT_EQ(said(engine_->submit(request)).summary.timings.n_cached_tokens, 80u)
+        << "another salt's";
     ASSERT_TRUE(
         engine_->forget(joined(request.prompt, first.ids), 40, ForgetKind::now).has_value());
     const Said next = said(engine_->submit(request));
-    EXPECT_GE(next.summary.timings.cached_n, 32u);
-    EXPECT_LE(next.summary.timings.cached_n, 48u);
+    EXPECT_GE(next.summary.timings.n_cached_tokens, 32u);
+    EXPECT_LE(next.summary.timings.n_cached_tokens, 48u);
     EXPECT_EQ(next.summary.logits_sha256, first.summary.logits_sha256);
 }
 
 TEST_F(SessionInvalidationTest, another_model_or_kind_of_numbers_finds_nothing) {
     const EngineOptions options = options_of(HashModel(HashModelOptions{}).spec().kv, 64, 16, 100);
     const auto ns_of = [](const EngineOptions& with, const HashModelOptions& model) {
-        return settle(with, HashModel(model).spec())->ns;
+        return resolve_settings(with, HashModel(model).spec())->ns;
     };
     const NamespaceKey ns = ns_of(options, {});
     EXPECT_EQ(ns_of(options, {}), ns);
@@ -192,7 +193,7 @@ TEST_F(SessionInvalidationTest, what_is_stale_is_evicted_before_all_else) {
         // Something else, until some of what there was has to go.
         const GenerateRequest other = request_for(random_tokens(random_, 80), 1);
         said(engine_->submit(other));
-        while (engine_->cache_stats().evicted_blocks < 4) {
+        while (engine_->cache_stats().n_evicted_blocks < 4) {
             said(engine_->submit(request_for(random_tokens(random_, 100), 1)));
         }
         EXPECT_GE(n_cached_of(said(engine_->submit(other))), 79u);
@@ -232,7 +233,7 @@ TEST_F(SessionOverflowTest, leaves_out_the_oldest_exchanges_and_computes_the_res
     talk_until_something_is_left_out();
     const SessionStats stats = session_.stats();
     EXPECT_EQ(stats.n_left_out % 2, 0u) << "whole exchanges";
-    EXPECT_LE(last_.summary.timings.prompt_n + 20, 200u);
+    EXPECT_LE(last_.summary.timings.n_prompt_tokens + 20, 200u);
     EXPECT_EQ(last_.ids.size(), 20u) << "there is room for the answer";
     std::vector<ChatMessage> kept = session_.messages();
     EXPECT_EQ(kept.size(), stats.n_messages) << "the conversation has them still";
@@ -253,7 +254,7 @@ TEST_F(SessionOverflowTest, leaves_out_enough_for_some_turns_that_find_their_pre
     const uint32_t n_left_out = session_.stats().n_left_out;
     const Said next = say("hello there", how(3));
     EXPECT_EQ(session_.stats().n_left_out, n_left_out);
-    EXPECT_GE(next.summary.timings.cached_n, last_.summary.timings.prompt_n + 19);
+    EXPECT_GE(next.summary.timings.n_cached_tokens, last_.summary.timings.n_prompt_tokens + 19);
 }
 
 TEST_F(SessionOverflowTest, going_back_before_what_was_left_out_has_all_of_it_again) {

@@ -14,37 +14,38 @@ class SessionLedgerTest : public SessionTest {
 
 TEST_F(SessionLedgerTest, a_conversation_sent_back_as_text_finds_the_ids_that_were_picked) {
     const Said first = ask({{"user", "hello"}}, how(12));
-    const uint32_t n_before = first.summary.timings.prompt_n + 12;
+    const uint32_t n_before = first.summary.timings.n_prompt_tokens + 12;
     const std::vector<ChatMessage> messages = {
         {"user", "hello"}, {"assistant", first.text}, {"user", "again"}};
     ASSERT_NE(engine_->tokenizer()->encode(first.text, Specials::recognised), first.ids);
     const auto prompt = *engine_->encode_chat(messages);
     EXPECT_TRUE(std::equal(first.ids.begin(), first.ids.end(),
-                           prompt.begin() + first.summary.timings.prompt_n));
+                           prompt.begin() + first.summary.timings.n_prompt_tokens));
     const Said second = ask(messages, how(3));
-    EXPECT_EQ(second.summary.timings.prompt_n, n_before + seam_to_again().size());
-    EXPECT_EQ(second.summary.timings.cached_n, n_before - 1) << "a miss would be computed again";
+    EXPECT_EQ(second.summary.timings.n_prompt_tokens, n_before + seam_to_again().size());
+    EXPECT_EQ(second.summary.timings.n_cached_tokens, n_before - 1)
+        << "a miss would be computed again";
 }
 
 TEST_F(SessionLedgerTest, a_session_and_a_client_without_one_find_each_others_words) {
     const Said first = say("hello", how(12));
     const Said second =
         ask({{"user", "hello"}, {"assistant", first.text}, {"user", "again"}}, how(9));
-    EXPECT_EQ(second.summary.timings.cached_n, first.summary.timings.prompt_n + 11);
+    EXPECT_EQ(second.summary.timings.n_cached_tokens, first.summary.timings.n_prompt_tokens + 11);
     session_.restore({{"user", "hello"},
                       {"assistant", first.text},
                       {"user", "again"},
                       {"assistant", second.text}});
     const Said third = say("again", how(1));
-    EXPECT_EQ(third.summary.timings.cached_n, second.summary.timings.prompt_n + 8);
+    EXPECT_EQ(third.summary.timings.n_cached_tokens, second.summary.timings.n_prompt_tokens + 8);
 }
 
 TEST_F(SessionLedgerTest, uses_what_is_common_where_a_client_cut_an_answer_or_left_its_start_out) {
     const Said first = ask({{"user", "hello"}}, how(12));
-    const uint32_t n_prompt = first.summary.timings.prompt_n;
+    const uint32_t n_prompt = first.summary.timings.n_prompt_tokens;
     const Said cut =
         ask({{"user", "hello"}, {"assistant", first.text.substr(0, 7)}, {"user", "again"}}, how(1));
-    EXPECT_EQ(cut.summary.timings.cached_n, n_prompt + 7);
+    EXPECT_EQ(cut.summary.timings.n_cached_tokens, n_prompt + 7);
     const auto stripped = *engine_->encode_chat(
         {{"user", "hello"}, {"assistant", first.text.substr(5)}, {"user", "again"}});
     EXPECT_EQ(engine_->tokenizer()->decode(stripped),
@@ -71,8 +72,8 @@ TEST_F(SessionLedgerTest,
                 std::mismatch(before.begin(), before.end(), prompt.begin(), prompt.end());
             const auto n_common = static_cast<uint32_t>(differ.first - before.begin());
             const Said answer = ask(messages, how(12));
-            EXPECT_GE(answer.summary.timings.cached_n, n_common);
-            n_found = answer.summary.timings.cached_n;
+            EXPECT_GE(answer.summary.timings.n_cached_tokens, n_common);
+            n_found = answer.summary.timings.n_cached_tokens;
             before = joined(prompt, answer.ids);
             before.pop_back();  // it was picked and never computed
             messages.push_back({"assistant", answer.text});
@@ -90,7 +91,7 @@ TEST_F(SessionLedgerTest, remembers_nothing_where_it_may_not) {
         const auto next =
             *engine->encode_chat({{"user", "hello"}, {"assistant", first.text}, {"user", "again"}});
         const bool found = std::equal(first.ids.begin(), first.ids.end(),
-                                      next.begin() + first.summary.timings.prompt_n);
+                                      next.begin() + first.summary.timings.n_prompt_tokens);
         EXPECT_EQ(found, n_bytes > 0);
     }
 }

@@ -14,11 +14,11 @@ TEST_F(SessionTest, goes_on_from_the_ids_that_were_picked) {
     const std::vector<TokenId> anew =
         engine_->tokenizer()->encode(first.text, Specials::recognised);
     ASSERT_NE(anew, first.ids) << "the answer must be one that is tokenised otherwise";
-    const uint32_t n_before = first.summary.timings.prompt_n + 12;
+    const uint32_t n_before = first.summary.timings.n_prompt_tokens + 12;
     const Said second = say("again", how(3));
     EXPECT_EQ(session_.stats().n_kept_tokens, n_before);
-    EXPECT_EQ(second.summary.timings.cached_n, n_before - 1);
-    EXPECT_EQ(second.summary.timings.prompt_n, n_before + seam_to_again().size());
+    EXPECT_EQ(second.summary.timings.n_cached_tokens, n_before - 1);
+    EXPECT_EQ(second.summary.timings.n_prompt_tokens, n_before + seam_to_again().size());
 }
 
 TEST_F(SessionTest, second_turn_has_the_bits_of_a_cold_run_of_its_ids) {
@@ -32,7 +32,7 @@ TEST_F(SessionTest, second_turn_has_the_bits_of_a_cold_run_of_its_ids) {
     const auto cold = open();
     Stream stream = *cold->submit(request);
     const Said alone = read(stream);
-    EXPECT_EQ(alone.summary.timings.cached_n, 0u);
+    EXPECT_EQ(alone.summary.timings.n_cached_tokens, 0u);
     EXPECT_EQ(alone.ids, second.ids);
     EXPECT_EQ(alone.summary.logits_sha256, second.summary.logits_sha256);
 }
@@ -47,7 +47,7 @@ TEST_F(SessionTest, keeps_the_partial_answer_of_a_cancelled_stream) {
     EXPECT_EQ(session_.messages()[1].content, begun.text + rest.text);
     const auto n_tokens = static_cast<uint32_t>(begun.ids.size() + rest.ids.size());
     say("again", how(1));
-    EXPECT_EQ(session_.stats().n_kept_tokens, rest.summary.timings.prompt_n + n_tokens);
+    EXPECT_EQ(session_.stats().n_kept_tokens, rest.summary.timings.n_prompt_tokens + n_tokens);
 }
 
 TEST_F(SessionTest, next_message_ends_an_answer_that_nobody_reads) {
@@ -71,7 +71,8 @@ TEST_F(SessionTest, a_message_without_an_answer_costs_the_ledger_nothing) {
     const Said first = say("hello", how(12));
     say("hello", how(0));
     say("again", how(1));
-    EXPECT_EQ(session_.stats().n_kept_tokens, first.summary.timings.prompt_n + 12 + kTurnEnd);
+    EXPECT_EQ(session_.stats().n_kept_tokens,
+              first.summary.timings.n_prompt_tokens + 12 + kTurnEnd);
 }
 
 TEST_F(SessionTest, goes_on_from_what_a_stop_string_left_of_an_answer) {
@@ -83,11 +84,11 @@ TEST_F(SessionTest, goes_on_from_what_a_stop_string_left_of_an_answer) {
     EXPECT_EQ(cut.text, whole.text.substr(0, whole.text.find(request.stop[0])));
     EXPECT_EQ(session_.messages()[1].content, cut.text);
     const auto n_left = static_cast<uint32_t>(cut.text.size());  // each a token
-    EXPECT_EQ(session_.stats().n_tokens, cut.summary.timings.prompt_n + n_left);
+    EXPECT_EQ(session_.stats().n_tokens, cut.summary.timings.n_prompt_tokens + n_left);
     const Said next = say("again", how(1));
-    EXPECT_EQ(session_.stats().n_kept_tokens, cut.summary.timings.prompt_n + n_left);
-    EXPECT_EQ(next.summary.timings.prompt_n,
-              cut.summary.timings.prompt_n + n_left + seam_to_again().size());
+    EXPECT_EQ(session_.stats().n_kept_tokens, cut.summary.timings.n_prompt_tokens + n_left);
+    EXPECT_EQ(next.summary.timings.n_prompt_tokens,
+              cut.summary.timings.n_prompt_tokens + n_left + seam_to_again().size());
 }
 
 TEST_F(SessionTest, tokenises_anew_when_the_system_message_changes) {
@@ -112,7 +113,7 @@ TEST_F(SessionTest, another_topic_keeps_the_system_message_alone) {
     ASSERT_TRUE(session_.reset_topic().has_value());
     EXPECT_EQ(session_.messages().size(), 1u);
     EXPECT_EQ(session_.stats().n_tokens, 0u);
-    EXPECT_EQ(say("hello", how(1)).summary.timings.prompt_n,
+    EXPECT_EQ(say("hello", how(1)).summary.timings.n_prompt_tokens,
               engine_->encode_chat({{"system", "be brief"}, {"user", "hello"}})->size());
 }
 
@@ -134,9 +135,9 @@ TEST_F(SessionTest, answers_anew_without_computing_any_of_the_conversation_again
     GenerateRequest other = how(12);
     other.sampling.seed = 8;
     const Said anew = said(session_.regenerate(other));
-    EXPECT_EQ(anew.summary.timings.prompt_n, second.summary.timings.prompt_n);
-    EXPECT_EQ(anew.summary.timings.cached_n, anew.summary.timings.prompt_n);
-    EXPECT_EQ(session_.stats().n_kept_tokens, anew.summary.timings.prompt_n);
+    EXPECT_EQ(anew.summary.timings.n_prompt_tokens, second.summary.timings.n_prompt_tokens);
+    EXPECT_EQ(anew.summary.timings.n_cached_tokens, anew.summary.timings.n_prompt_tokens);
+    EXPECT_EQ(session_.stats().n_kept_tokens, anew.summary.timings.n_prompt_tokens);
     EXPECT_NE(anew.ids, second.ids);
     ASSERT_EQ(session_.messages().size(), 4u);
     EXPECT_EQ(session_.messages()[3].content, anew.text);
@@ -183,11 +184,11 @@ TEST_F(SessionTest, goes_back_to_the_exact_ids_of_any_earlier_message) {
     say("again", how(12));
     session_.rewind(2);
     EXPECT_EQ(contents(), (std::vector<std::string>{"hello", first.text}));
-    const uint32_t n_before = first.summary.timings.prompt_n + 12;
+    const uint32_t n_before = first.summary.timings.n_prompt_tokens + 12;
     EXPECT_EQ(session_.stats().n_tokens, n_before);
     const Said next = say("other", how(1));
     EXPECT_EQ(session_.stats().n_kept_tokens, n_before + kTurnEnd);
-    EXPECT_GE(next.summary.timings.cached_n, n_before);
+    EXPECT_GE(next.summary.timings.n_cached_tokens, n_before);
     session_.rewind(9);
     EXPECT_EQ(session_.messages().size(), 4u);
 }
@@ -198,7 +199,8 @@ TEST_F(SessionTest, edits_a_message_and_leaves_what_followed) {
     say("again", how(4));
     const Said other = said(session_.edit(2, "other", how(4)));
     EXPECT_EQ(contents(), (std::vector<std::string>{"hello", first.text, "other", other.text}));
-    EXPECT_EQ(session_.stats().n_kept_tokens, first.summary.timings.prompt_n + 12 + kTurnEnd);
+    EXPECT_EQ(session_.stats().n_kept_tokens,
+              first.summary.timings.n_prompt_tokens + 12 + kTurnEnd);
 }
 
 TEST_F(SessionTest, edits_no_message_but_the_users) {
@@ -217,8 +219,8 @@ TEST_F(SessionTest, forks_go_their_own_ways_from_the_same_ids) {
     say("again", how(3));
     EXPECT_EQ(other.messages().size(), 2u);
     const Said there = said(other.send("other", how(3)));
-    EXPECT_EQ(other.stats().n_kept_tokens, first.summary.timings.prompt_n + 12 + kTurnEnd);
-    EXPECT_GE(there.summary.timings.cached_n, first.summary.timings.prompt_n + 11);
+    EXPECT_EQ(other.stats().n_kept_tokens, first.summary.timings.n_prompt_tokens + 12 + kTurnEnd);
+    EXPECT_GE(there.summary.timings.n_cached_tokens, first.summary.timings.n_prompt_tokens + 11);
     EXPECT_EQ(session_.messages()[2].content, "again");
     EXPECT_EQ(other.messages()[2].content, "other");
 }
@@ -229,19 +231,19 @@ TEST_F(SessionTest, finds_the_ids_again_when_an_old_system_message_comes_back) {
     session_.set_system("be quick");
     session_.set_system("be brief");
     say("again", how(1));
-    EXPECT_EQ(session_.stats().n_kept_tokens, first.summary.timings.prompt_n + 12);
+    EXPECT_EQ(session_.stats().n_kept_tokens, first.summary.timings.n_prompt_tokens + 12);
 }
 
 TEST_F(SessionTest, restores_messages_by_their_text) {
     session_.restore({{"system", "be brief"}, {"user", "hello"}, {"assistant", "abc"}});
     EXPECT_EQ(session_.stats().n_tokens, 0u);
     const Said next = say("again", how(1));
-    EXPECT_EQ(next.summary.timings.prompt_n, engine_
-                                                 ->encode_chat({{"system", "be brief"},
-                                                                {"user", "hello"},
-                                                                {"assistant", "abc"},
-                                                                {"user", "again"}})
-                                                 ->size());
+    EXPECT_EQ(next.summary.timings.n_prompt_tokens, engine_
+                                                        ->encode_chat({{"system", "be brief"},
+                                                                       {"user", "hello"},
+                                                                       {"assistant", "abc"},
+                                                                       {"user", "again"}})
+                                                        ->size());
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ bool Session::Timeline::knows_last_answer() const {
 }
 
 void Session::set_system(std::string text) {
-    settle();
+    collect_answer();
     if (now_.has_system()) {
         now_.messages.erase(now_.messages.begin());
         now_.points.erase(now_.points.begin());
@@ -75,12 +75,12 @@ void Session::set_system(std::string text) {
 }
 
 void Session::rewind(size_t n_messages) {
-    settle();
+    collect_answer();
     now_.cut(n_messages);
 }
 
 void Session::restore(std::vector<ChatMessage> messages) {
-    settle();
+    collect_answer();
     now_ = {};
     for (ChatMessage& message : messages) now_.add(std::move(message), nullptr);
     counts_.n_kept_tokens = 0;
@@ -92,7 +92,7 @@ Session Session::fork() {
 
 // What the other one goes away from later is its own, never what this one has.
 Session Session::fork(size_t n_messages) {
-    settle();
+    collect_answer();
     Session other(*engine_, options_);
     other.now_ = now_;
     other.now_.cut(n_messages);
@@ -115,7 +115,7 @@ static std::shared_ptr<const LedgerPoint> first_tokens(std::shared_ptr<const Led
 }
 
 Result<Session> Session::fork_at_token(uint32_t n_tokens) {
-    settle();
+    collect_answer();
     for (size_t i = 0; i < now_.points.size(); ++i) {
         const Point& end = now_.points[i];
         if (!end || end->end_tokens() < n_tokens) continue;
@@ -141,12 +141,12 @@ Result<Session> Session::fork_at_token(uint32_t n_tokens) {
 }
 
 const std::vector<ChatMessage>& Session::messages() {
-    settle();
+    collect_answer();
     return now_.messages;
 }
 
 SessionStats Session::stats() {
-    settle();
+    collect_answer();
     SessionStats stats = counts_;
     stats.n_messages = static_cast<uint32_t>(now_.messages.size());
     stats.n_left_out = static_cast<uint32_t>(now_.n_left_out);

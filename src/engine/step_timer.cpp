@@ -8,7 +8,7 @@
 namespace kvik {
 namespace {
 
-constexpr uint32_t kMostPointRows = std::max(StepCosts::kRows.back(), StepCosts::kChunks.back());
+constexpr uint32_t kMostPointRows = std::max(StepCosts::kTokens.back(), StepCosts::kChunks.back());
 
 uint32_t blocks_for(uint32_t n_tokens, uint32_t block_tokens) {
     return (n_tokens + block_tokens - 1) / block_tokens;
@@ -54,7 +54,7 @@ StepTimer::StepTimer(StepTimerParts parts, KvStorage storage, uint32_t n_depth)
 }
 
 CalibrationLimits StepTimer::limits() const {
-    return {.n_rows = std::min(parts_.limits.n_rows, parts_.limits.context_length),
+    return {.n_tokens = std::min(parts_.limits.n_rows, parts_.limits.context_length),
             .n_logits_rows = parts_.limits.n_logits_rows,
             .n_depth = n_depth_};
 }
@@ -75,17 +75,18 @@ void StepTimer::touch(uint32_t n_places) {
 
 std::optional<double> StepTimer::time(const StepPoint& point) {
     if (parts_.must_stop()) return std::nullopt;
-    const uint32_t n_places = blocks_for(point.depth + point.n_rows, storage_.spec().block_tokens);
+    const uint32_t n_places =
+        blocks_for(point.depth + point.n_tokens, storage_.spec().block_tokens);
     touch(n_places);
     const SequenceRows sequence = {.blocks = std::span(blocks_).first(n_places),
                                    .n_past = point.depth,
                                    .first_row = 0,
-                                   .n_rows = point.n_rows,
+                                   .n_rows = point.n_tokens,
                                    .group_stride = n_places_};
-    const Batch batch = {.tokens = std::span(tokens_).first(point.n_rows),
+    const Batch batch = {.tokens = std::span(tokens_).first(point.n_tokens),
                          .sequences = {&sequence, 1},
-                         .logits_rows = std::span(rows_).subspan(point.n_rows - point.n_logits_rows,
-                                                                 point.n_logits_rows)};
+                         .logits_rows = std::span(rows_).subspan(
+                             point.n_tokens - point.n_logits_rows, point.n_logits_rows)};
     const uint64_t n_logits = uint64_t{point.n_logits_rows} * parts_.model.spec().vocab_size;
     const double start_ms = parts_.now_ms();
     const Result<void> done =

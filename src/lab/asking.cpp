@@ -55,10 +55,10 @@ Result<double> DepthMeter::first_ms(const Place& place) {
     const auto own = some_ids(place.n_tokens, ++n_asked_);
     prompt.insert(prompt.end(), own.begin(), own.end());
     KVIK_TRY(const Told told, ask(*engine_, {.prompt = std::move(prompt), .salt = salt}));
-    if (told.summary.timings.cached_n < place.depth)
+    if (told.summary.timings.n_cached_tokens < place.depth)
         return fail(ErrorKind::memory,
                     fmt::format("only {} of {} tokens were still cached: raise --cache-ram",
-                                told.summary.timings.cached_n, place.depth));
+                                told.summary.timings.n_cached_tokens, place.depth));
     return told.first_ms;
 }
 

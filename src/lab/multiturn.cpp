@@ -87,8 +87,8 @@ Result<void> Round::ask_on(const std::vector<TokenId>& prompt, Turn& turn) {
     for (const auto& sequence : computed_)
         turn.n_known = std::max(turn.n_known, common_prefix(sequence, prompt));
     KVIK_TRY(on_, ask(*engine_, {.prompt = prompt, .n_answer = options_->n_answer, .salt = salt_}));
-    turn.n_reused = on_->summary.timings.cached_n;
-    turn.kv_bytes = on_->summary.kv_blocks * engine_->cache_stats().block_bytes;
+    turn.n_reused = on_->summary.timings.n_cached_tokens;
+    turn.kv_bytes = on_->summary.n_kv_blocks * engine_->cache_stats().block_bytes;
     turn.on.first_ms.push_back(on_->first_ms);
     turn.on.total_ms.push_back(on_->total_ms);
     // The last token of an answer is picked and never computed.
@@ -107,7 +107,7 @@ Result<void> Round::ask_off(const std::vector<TokenId>& prompt, Turn& turn) {
     turn.off.first_ms.push_back(off_->first_ms);
     turn.off.total_ms.push_back(off_->total_ms);
     if (!options_->reuse_on)
-        turn.kv_bytes = off_->summary.kv_blocks * engine_->cache_stats().block_bytes;
+        turn.kv_bytes = off_->summary.n_kv_blocks * engine_->cache_stats().block_bytes;
     return {};
 }
 

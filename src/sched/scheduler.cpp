@@ -10,23 +10,23 @@ static uint32_t blocks_for(uint32_t n_tokens, uint32_t block_tokens) {
     return (n_tokens + block_tokens - 1) / block_tokens;
 }
 
-uint32_t blocks_wanted(const SequenceView& view, uint32_t n_rows, const Room& room) {
-    if (n_rows == 0) return 0;
-    const uint32_t n_after = blocks_for(view.n_computed + n_rows, room.block_tokens);
+uint32_t blocks_wanted(const SequenceView& view, uint32_t n_tokens, const StepBudget& budget) {
+    if (n_tokens == 0) return 0;
+    const uint32_t n_after = blocks_for(view.n_computed + n_tokens, budget.block_tokens);
     const uint32_t n_new = n_after > view.n_places ? n_after - view.n_places : 0;
-    return n_new * room.n_groups + view.n_shared_tails;
+    return n_new * budget.n_groups + view.n_shared_tails;
 }
 
-// The most of `n_rows` for whose blocks there is room.
-static uint32_t rows_that_fit(const SequenceView& view, uint32_t n_rows, uint32_t n_free,
-                              const Room& room) {
-    if (blocks_wanted(view, n_rows, room) <= n_free) return n_rows;
-    const uint32_t n_first = blocks_wanted(view, 1, room);
+// The most of `n_tokens` for whose blocks there is budget.
+static uint32_t tokens_that_fit(const SequenceView& view, uint32_t n_tokens, uint32_t n_free,
+                                const StepBudget& budget) {
+    if (blocks_wanted(view, n_tokens, budget) <= n_free) return n_tokens;
+    const uint32_t n_first = blocks_wanted(view, 1, budget);
     if (n_first > n_free) return 0;
     const uint32_t n_held =
-        std::max(view.n_places, blocks_for(view.n_computed + 1, room.block_tokens));
-    const uint32_t n_more = (n_free - n_first) / room.n_groups;
-    return (n_held + n_more) * room.block_tokens - view.n_computed;
+        std::max(view.n_places, blocks_for(view.n_computed + 1, budget.block_tokens));
+    const uint32_t n_more = (n_free - n_first) / budget.n_groups;
+    return (n_held + n_more) * budget.block_tokens - view.n_computed;
 }
 
 namespace {
@@ -36,21 +36,21 @@ class StepTime {
   public:
     explicit StepTime(const StepCosts* costs) : costs_(costs) {}
 
-    void add_stream(uint32_t n_rows, uint32_t depth) {
-        if (!costs_ || n_rows == 0) return;
-        n_streams_ += n_rows;
+    void add_decoding(uint32_t n_tokens, uint32_t depth) {
+        if (!costs_ || n_tokens == 0) return;
+        n_decoding_ += n_tokens;
         depth_ms_ += costs_->depth_ms(1, depth);
         target_ms_ = std::max(kStepMs, kStreamSteps * ms());
     }
-    void add_prompt(uint32_t n_rows, uint32_t depth) {
+    void add_prompt(uint32_t n_tokens, uint32_t depth) {
         if (!costs_) return;
-        depth_ms_ += costs_->depth_ms(n_rows, depth + n_rows);
-        n_prompt_rows_ += n_rows;
+        depth_ms_ += costs_->depth_ms(n_tokens, depth + n_tokens);
+        n_prompt_tokens_ += n_tokens;
     }
     // The most of n rows of a prompt at this depth with which the step stays in time. All of them
     // where no stream waits for it.
-    uint32_t prompt_rows(uint32_t n, uint32_t depth) const {
-        if (n_streams_ == 0) return n;
+    uint32_t tokens_in_time(uint32_t n, uint32_t depth) const {
+        if (n_decoding_ == 0) return n;
         uint32_t fits = 0;
         for (uint32_t too_many = n + 1; too_many - fits > 1;) {
             const uint32_t tried = fits + (too_many - fits) / 2;
@@ -64,12 +64,12 @@ class StepTime {
   private:
     // Streams want logits for every row, prompts do not; the weights are read once for all.
     double ms() const {
-        return costs_->ms(n_streams_, 0) + depth_ms_ +
-               costs_->prompt_ms(n_streams_ + n_prompt_rows_) - costs_->prompt_ms(n_streams_);
+        return costs_->ms(n_decoding_, 0) + depth_ms_ +
+               costs_->prompt_ms(n_decoding_ + n_prompt_tokens_) - costs_->prompt_ms(n_decoding_);
     }
 
     const StepCosts* costs_;
-    uint32_t n_streams_ = 0, n_prompt_rows_ = 0;
+    uint32_t n_decoding_ = 0, n_prompt_tokens_ = 0;
     double depth_ms_ = 0;
     double target_ms_ = 0;
 };
@@ -77,46 +77,48 @@ class StepTime {
 // What is left while one plan is made.
 class Planner {
   public:
-    Planner(std::span<const SequenceView> sequences, const Room& room, StepPlan& plan)
+    Planner(std::span<const SequenceView> sequences, const StepBudget& budget, StepPlan& plan)
         : sequences_(sequences),
-          room_(room),
+          budget_(budget),
           plan_(plan),
-          time_(room.costs),
-          n_free_(room.n_free_blocks) {
-        KVIK_CHECK(room.n_logits_rows >= sequences.size(), "every sequence may have a logits row");
-        n_spare_logits_ = room.n_logits_rows - static_cast<uint32_t>(sequences.size());
+          time_(budget.costs),
+          n_free_(budget.n_free_blocks) {
+        KVIK_CHECK(budget.n_logits_rows >= sequences.size(),
+                   "every sequence may have a logits row");
+        n_spare_logits_ = budget.n_logits_rows - static_cast<uint32_t>(sequences.size());
     }
 
     // Policy 1. Returns how many rows that made.
-    uint32_t plan_streams() {
+    uint32_t plan_decoding() {
         uint32_t n = 0;
         for (uint32_t i = 0; i < sequences_.size(); ++i) {
             if (sequences_[i].n_pending() != 1) continue;
             const uint32_t n_given = give(i, 1);
-            time_.add_stream(n_given, sequences_[i].n_computed);
+            time_.add_decoding(n_given, sequences_[i].n_computed);
             n += n_given;
         }
         return n;
     }
 
     // Policy 2.
-    void plan_prompts(uint32_t n_rows) {
-        for (uint32_t i = 0; i < sequences_.size() && n_rows > 0; ++i) {
+    void plan_prefill(uint32_t n_tokens) {
+        for (uint32_t i = 0; i < sequences_.size() && n_tokens > 0; ++i) {
             if (sequences_[i].n_pending() <= 1) continue;
             const uint32_t depth = sequences_[i].n_computed;
-            const uint32_t n_most = std::min(n_rows, sequences_[i].n_pending());
-            const uint32_t n_timely = time_.prompt_rows(n_most, depth);
-            if (n_timely == 0 && plan_.n_prompt_rows > 0) return;
+            const uint32_t n_most = std::min(n_tokens, sequences_[i].n_pending());
+            const uint32_t n_timely = time_.tokens_in_time(n_most, depth);
+            if (n_timely == 0 && plan_.n_prompt_tokens > 0) return;
             const uint32_t n = give(i, std::max(1u, n_timely));
             time_.add_prompt(n, depth);
-            plan_.n_prompt_rows += n;
-            n_rows -= n;
+            plan_.n_prompt_tokens += n;
+            n_tokens -= n;
         }
     }
 
     // Policy 3.
-    void plan_room() {
-        if (n_wanted_ > room_.n_free_blocks) plan_.n_blocks_short = n_wanted_ - room_.n_free_blocks;
+    void plan_blocks() {
+        if (n_wanted_ > budget_.n_free_blocks)
+            plan_.n_blocks_short = n_wanted_ - budget_.n_free_blocks;
         if (!plan_.starved) return;
         for (auto i = static_cast<uint32_t>(sequences_.size()); i-- > *plan_.starved + 1;) {
             if (sequences_[i].n_places == 0) continue;
@@ -126,13 +128,13 @@ class Planner {
     }
 
   private:
-    uint32_t give(uint32_t index, uint32_t n_rows) {
+    uint32_t give(uint32_t index, uint32_t n_tokens) {
         const SequenceView& view = sequences_[index];
         const bool all = view.want_logits == WantLogits::of_every_token;
-        if (all) n_rows = std::min(n_rows, n_spare_logits_ + 1);
-        const uint32_t n_wanted = blocks_wanted(view, n_rows, room_);
-        const uint32_t n = rows_that_fit(view, n_rows, n_free_, room_);
-        const uint32_t n_given = blocks_wanted(view, n, room_);
+        if (all) n_tokens = std::min(n_tokens, n_spare_logits_ + 1);
+        const uint32_t n_wanted = blocks_wanted(view, n_tokens, budget_);
+        const uint32_t n = tokens_that_fit(view, n_tokens, n_free_, budget_);
+        const uint32_t n_given = blocks_wanted(view, n, budget_);
         n_wanted_ += n_wanted;
         n_free_ -= n_given;
         if (n == 0) {
@@ -141,12 +143,13 @@ class Planner {
         }
         if (all) n_spare_logits_ -= n - 1;
         const uint32_t n_last = view.n_computed + n == view.n_tokens ? 1 : 0;
-        plan_.rows.push_back({.sequence = index, .n_rows = n, .n_logits_rows = all ? n : n_last});
+        plan_.tokens.push_back(
+            {.sequence = index, .n_tokens = n, .n_logits_rows = all ? n : n_last});
         return n;
     }
 
     std::span<const SequenceView> sequences_;
-    const Room& room_;
+    const StepBudget& budget_;
     StepPlan& plan_;
     StepTime time_;
     uint32_t n_free_;
@@ -156,18 +159,18 @@ class Planner {
 
 }  // namespace
 
-void plan_step(std::span<const SequenceView> sequences, const Room& room, StepPlan& plan) {
-    KVIK_CHECK(room.n_rows > 0 && room.block_tokens > 0 && room.n_groups > 0,
-               "a step has room for a row");
+void plan_step(std::span<const SequenceView> sequences, const StepBudget& budget, StepPlan& plan) {
+    KVIK_CHECK(budget.n_tokens > 0 && budget.block_tokens > 0 && budget.n_groups > 0,
+               "a step has budget for a row");
     plan.clear();
-    Planner planner(sequences, room, plan);
-    const uint32_t n_streams = planner.plan_streams();
-    planner.plan_prompts(room.n_rows > n_streams ? room.n_rows - n_streams : 1);
-    planner.plan_room();
+    Planner planner(sequences, budget, plan);
+    const uint32_t n_decoding = planner.plan_decoding();
+    planner.plan_prefill(budget.n_tokens > n_decoding ? budget.n_tokens - n_decoding : 1);
+    planner.plan_blocks();
 }
 
-uint32_t most_rows(uint32_t n_rows, uint32_t max_sequences) {
-    return std::max(n_rows, max_sequences);
+uint32_t max_batch_tokens(uint32_t n_tokens, uint32_t max_sequences) {
+    return std::max(n_tokens, max_sequences);
 }
 
 }  // namespace kvik

@@ -1,8 +1,8 @@
-// Scheduler: sequences and room in, StepPlan out. Pure: it looks, counts and changes nothing.
+// Scheduler: sequences and budget in, StepPlan out. Pure: it looks, counts and changes nothing.
 //
 // Policy  1. a sequence with one token to compute gets its row first: long prompts never stop
 //            streams that run;
-//         2. prompts get what is left of n_rows, oldest first, cut into chunks: beside streams, if
+//         2. prompts get what is left of n_tokens, oldest first, cut into chunks: beside streams, if
 //            costs are known, to a step of kStepMs or kStreamSteps times what the streams alone
 //            take; at least one row, so that many streams never stop a prompt either;
 //         3. blocks go in the same order; who gets none waits for an eviction, else the youngest
@@ -32,13 +32,13 @@ struct SequenceView {
     uint32_t n_pending() const { return n_tokens - n_computed; }
 };
 
-struct Room {
-    uint32_t n_rows = 0;         // most rows of prompts and streams together (but see policy 2)
+struct StepBudget {
+    uint32_t n_tokens = 0;       // most rows of prompts and streams together (but see policy 2)
     uint32_t n_logits_rows = 0;  // at least one a sequence
     uint32_t n_free_blocks = 0;
     uint32_t block_tokens = 0;
     uint32_t n_groups = 1;             // of layers: blocks at a place
-    const StepCosts* costs = nullptr;  // null: not known, n_rows alone cuts a prompt
+    const StepCosts* costs = nullptr;  // null: not known, n_tokens alone cuts a prompt
 };
 
 // Beside a prompt streams go on at ten tokens a second, faster than one reads; where a step of
@@ -47,12 +47,12 @@ inline constexpr double kStepMs = 100;
 inline constexpr double kStreamSteps = 2;
 
 // Blocks that `view` must be given before its next n rows can be written.
-uint32_t blocks_wanted(const SequenceView& view, uint32_t n_rows, const Room& room);
+uint32_t blocks_wanted(const SequenceView& view, uint32_t n_tokens, const StepBudget& budget);
 
 // `sequences` in order of arrival, oldest first.
-void plan_step(std::span<const SequenceView> sequences, const Room& room, StepPlan& plan);
+void plan_step(std::span<const SequenceView> sequences, const StepBudget& budget, StepPlan& plan);
 
 // A plan never has more rows than this.
-uint32_t most_rows(uint32_t n_rows, uint32_t max_sequences);
+uint32_t max_batch_tokens(uint32_t n_tokens, uint32_t max_sequences);
 
 }  // namespace kvik

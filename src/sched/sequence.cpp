@@ -22,14 +22,14 @@ void Sequence::push(TokenId token) {
     tokens_.push_back(token);
 }
 
-bool Sequence::reserve(uint32_t n_rows) {
-    KVIK_CHECK(n_computed() + n_rows <= n_tokens(), "only known tokens are computed");
-    return table_.reserve(n_rows);
+bool Sequence::reserve(uint32_t n) {
+    KVIK_CHECK(n_computed() + n <= n_tokens(), "only known tokens are computed");
+    return table_.reserve(n);
 }
 
-void Sequence::commit(uint32_t n_rows) {
-    KVIK_CHECK(n_computed() + n_rows <= n_tokens(), "only known tokens are computed");
-    table_.append(n_rows);
+void Sequence::commit(uint32_t n) {
+    KVIK_CHECK(n_computed() + n <= n_tokens(), "only known tokens are computed");
+    table_.append(n);
 }
 
 void Sequence::truncate(uint32_t n_tokens) {

@@ -27,17 +27,15 @@ class Sequence {
     std::span<const TokenId> tokens() const { return tokens_; }
     std::span<const TokenId> prompt() const { return tokens().first(n_prompt_); }
     std::span<const TokenId> computed() const { return tokens().first(n_computed()); }
-    std::span<const TokenId> next(uint32_t n_rows) const {
-        return tokens().subspan(n_computed(), n_rows);
-    }
+    std::span<const TokenId> next(uint32_t n) const { return tokens().subspan(n_computed(), n); }
     uint32_t n_prompt() const { return n_prompt_; }
     uint32_t n_tokens() const { return static_cast<uint32_t>(tokens_.size()); }
     uint32_t n_computed() const { return table_.n_tokens(); }
     bool has_caught_up() const { return n_computed() == n_tokens(); }
 
     void push(TokenId token);
-    [[nodiscard]] bool reserve(uint32_t n_rows);
-    void commit(uint32_t n_rows);
+    [[nodiscard]] bool reserve(uint32_t n);
+    void commit(uint32_t n);
     void truncate(uint32_t n_tokens);  // forgets the tokens past the first n and their KV
     void give_up();                    // all blocks
     Sequence fork() const;             // the same tokens and, shared, the same KV

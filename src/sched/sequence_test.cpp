@@ -78,8 +78,8 @@ TEST(Sequence, view_tells_the_scheduler_how_many_blocks_a_reserve_takes) {
         std::optional<BlockTable> other;
         if (below(2)) other = s.table().fork();
         const uint32_t n_rows = below(40);
-        const Room room = {.block_tokens = spec.block_tokens, .n_groups = spec.n_groups()};
-        EXPECT_EQ(blocks_wanted(s.view(WantLogits::of_last_token), n_rows, room),
+        const StepBudget budget = {.block_tokens = spec.block_tokens, .n_groups = spec.n_groups()};
+        EXPECT_EQ(blocks_wanted(s.view(WantLogits::of_last_token), n_rows, budget),
                   s.table().n_blocks_needed(n_rows))
             << "seed 3, round " << round;
     }

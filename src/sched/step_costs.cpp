@@ -34,25 +34,25 @@ double at(const std::array<double, n>& values, const Place& place) {
 
 }  // namespace
 
-double StepCosts::ms(uint32_t n_rows, uint32_t depth) const {
-    if (n_rows == 0) return 0;
-    const Place row = place_on(kRows, n_rows);
+double StepCosts::ms(uint32_t n_tokens, uint32_t depth) const {
+    if (n_tokens == 0) return 0;
+    const Place row = place_on(kTokens, n_tokens);
     const Place deep = place_on(kDepths, depth);
     return between(at(step_ms[deep.low], row), at(step_ms[deep.low + 1], row), deep.part);
 }
 
-double StepCosts::depth_ms(uint32_t n_rows, uint32_t depth) const {
-    return std::max(0.0, ms(n_rows, depth) - ms(n_rows, 0));
+double StepCosts::depth_ms(uint32_t n_tokens, uint32_t depth) const {
+    return std::max(0.0, ms(n_tokens, depth) - ms(n_tokens, 0));
 }
 
-double StepCosts::prompt_ms(uint32_t n_rows) const {
-    return n_rows == 0 ? 0 : at(chunk_ms, place_on(kChunks, n_rows));
+double StepCosts::prompt_ms(uint32_t n_tokens) const {
+    return n_tokens == 0 ? 0 : at(chunk_ms, place_on(kChunks, n_tokens));
 }
 
-uint32_t StepCosts::rows_within(double factor, uint32_t depth) const {
+uint32_t StepCosts::tokens_within(double factor, uint32_t depth) const {
     const double most_ms = factor * ms(1, depth);
     uint32_t n = 1;
-    while (n < kRows.back() && ms(n + 1, depth) <= most_ms) ++n;
+    while (n < kTokens.back() && ms(n + 1, depth) <= most_ms) ++n;
     return n;
 }
 
@@ -62,13 +62,13 @@ bool StepCosts::is_lawful() const {
                std::is_sorted(values.begin(), values.end());
     };
     for (size_t d = 0; d < kDepths.size(); ++d) {
-        for (size_t r = 0; r < kRows.size(); ++r) {
+        for (size_t r = 0; r < kTokens.size(); ++r) {
             if (std::isnan(step_ms[d][r])) return false;
             if (d > 0 && step_ms[d][r] < step_ms[d - 1][r]) return false;
         }
         if (!rises(step_ms[d])) return false;
         // Beyond the last depth more rows must not cost less either, but for rounding.
-        for (size_t r = 1; d > 0 && r < kRows.size(); ++r) {
+        for (size_t r = 1; d > 0 && r < kTokens.size(); ++r) {
             const double more = step_ms[d][r] - step_ms[d - 1][r];
             const double less = step_ms[d][r - 1] - step_ms[d - 1][r - 1];
             if (more < less - kRounding * step_ms[d][r]) return false;

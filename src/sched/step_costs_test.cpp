@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "sched/test_costs.h"
+#include "sched/random_costs.h"
 
 namespace kvik {
 namespace {
@@ -15,9 +15,9 @@ namespace {
 StepCosts bilinear(double a, double b, double c, double d) {
     StepCosts costs;
     for (size_t i = 0; i < StepCosts::kDepths.size(); ++i)
-        for (size_t r = 0; r < StepCosts::kRows.size(); ++r)
-            costs.step_ms[i][r] =
-                a + b * StepCosts::kRows[r] + StepCosts::kDepths[i] * (c + d * StepCosts::kRows[r]);
+        for (size_t r = 0; r < StepCosts::kTokens.size(); ++r)
+            costs.step_ms[i][r] = a + b * StepCosts::kTokens[r] +
+                                  StepCosts::kDepths[i] * (c + d * StepCosts::kTokens[r]);
     for (size_t i = 0; i < StepCosts::kChunks.size(); ++i)
         costs.chunk_ms[i] = a + b * StepCosts::kChunks[i];
     return costs;
@@ -28,8 +28,8 @@ TEST(StepCosts, say_at_the_points_what_the_table_holds) {
     for (int round = 0; round < 200; ++round) {
         const StepCosts costs = random_costs(random);
         for (size_t d = 0; d < StepCosts::kDepths.size(); ++d)
-            for (size_t r = 0; r < StepCosts::kRows.size(); ++r)
-                ASSERT_EQ(costs.ms(StepCosts::kRows[r], StepCosts::kDepths[d]),
+            for (size_t r = 0; r < StepCosts::kTokens.size(); ++r)
+                ASSERT_EQ(costs.ms(StepCosts::kTokens[r], StepCosts::kDepths[d]),
                           costs.step_ms[d][r]);
         for (size_t i = 0; i < StepCosts::kChunks.size(); ++i)
             ASSERT_EQ(costs.prompt_ms(StepCosts::kChunks[i]), costs.chunk_ms[i]);
@@ -66,9 +66,9 @@ TEST(StepCosts, never_fall_with_rows_or_depth_and_are_never_negative) {
 
 TEST(StepCosts, know_how_many_rows_come_almost_for_nothing) {
     const StepCosts costs = bilinear(10, 1, 0, 0);  // 11 ms for one row
-    EXPECT_EQ(costs.rows_within(1, 0), 1u);
-    EXPECT_EQ(costs.rows_within(1.37, 0), 5u);
-    EXPECT_EQ(costs.rows_within(100, 0), 16u);
+    EXPECT_EQ(costs.tokens_within(1, 0), 1u);
+    EXPECT_EQ(costs.tokens_within(1.37, 0), 5u);
+    EXPECT_EQ(costs.tokens_within(100, 0), 16u);
 }
 
 TEST(StepCosts, that_break_the_law_are_known) {

@@ -65,7 +65,7 @@ TEST(RealBeams, are_those_of_a_search_that_shares_nothing) {
         EXPECT_EQ(reply.ids, right[0].ids);
         EXPECT_EQ(reply.text, reply.summary.beams[0].text);
         // The prompt fills no block: beside a tail of each beam there is its own.
-        EXPECT_EQ(reply.summary.kv_blocks_shared, params.n_beams + 1);
+        EXPECT_EQ(reply.summary.n_kv_blocks_shared, params.n_beams + 1);
     }
 }
 
@@ -82,7 +82,7 @@ TEST(RealSamples, are_the_answers_of_their_seeds_each_alone) {
     ASSERT_TRUE(streams.has_value());
     std::vector<Answer> samples;
     for (Stream& stream : *streams) samples.push_back(collect(std::move(stream)));
-    const uint64_t n_rows = engine->cache_stats().computed_tokens;
+    const uint64_t n_rows = engine->cache_stats().n_computed_tokens;
     EXPECT_LE(n_rows, request.prompt.size() + 4 * 23) << "the prompt is computed once";
     request.cache = CachePolicy::off;
     for (const Answer& sample : samples) {

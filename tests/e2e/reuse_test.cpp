@@ -24,10 +24,10 @@ class Traffic {
 
     // Some requests at once, of which some are dropped on their way.
     void play_round() {
-        std::vector<Asked> asked;
+        std::vector<RunningRequest> asked;
         const uint32_t n = 1 + talk_.random().below(4);
         for (uint32_t i = 0; i < n; ++i) asked.push_back(submit());
-        for (Asked& one : asked) {
+        for (RunningRequest& one : asked) {
             const uint32_t n_heard = talk_.random().below(4) > 0 ? UINT32_MAX : 1;
             hear(one, n_heard);
         }
@@ -45,13 +45,13 @@ class Traffic {
     uint32_t n_disk() const { return n_disk_; }
 
   private:
-    struct Asked {
+    struct RunningRequest {
         Ask ask;
         GenerateRequest request;
         Result<Stream> stream;
     };
 
-    Asked submit() {
+    RunningRequest submit() {
         Ask ask = talk_.next();
         GenerateRequest wanted = request(ask.prompt, 1 + talk_.random().below(5));
         if (talk_.random().below(2)) wanted.sampling.temperature = 0;
@@ -59,7 +59,7 @@ class Traffic {
         return {std::move(ask), wanted, engine_.submit(wanted)};
     }
 
-    void hear(Asked& asked, uint32_t n_heard) {
+    void hear(RunningRequest& asked, uint32_t n_heard) {
         ++n_ops_;
         ASSERT_TRUE(asked.stream.has_value()) << asked.stream.error().message;
         Answer answer;
@@ -76,10 +76,10 @@ class Traffic {
         const bool is_aborted = answer.summary.reason == FinishReason::cancelled;
         asked.request.max_new_tokens = static_cast<uint32_t>(answer.ids.size());
         expect_same(answer, cold(engine_, asked.request));
-        const uint32_t n_cached = answer.summary.timings.cached_n;
+        const uint32_t n_cached = answer.summary.timings.n_cached_tokens;
         n_aborted_ += is_aborted;
         n_warm_ += n_cached > 0;
-        n_disk_ += answer.summary.timings.disk_n > 0;
+        n_disk_ += answer.summary.timings.n_disk_tokens > 0;
         n_cold_ += n_cached == 0;
         n_whole_ += n_cached == asked.ask.prompt.size();
         talk_.heard(asked.ask, answer.ids, 0);
@@ -120,7 +120,7 @@ TEST_P(ReuseOver, random_traffic_has_the_bits_of_cold_runs) {
             fmt::print("block {}: {}\n", block_tokens, traffic.counts());
             n_warm += traffic.n_warm();
             n_disk += traffic.n_disk();
-            n_evicted += engine->cache_stats().evicted_blocks;
+            n_evicted += engine->cache_stats().n_evicted_blocks;
         }
     }
     EXPECT_GT(n_warm, 50u);
@@ -133,11 +133,11 @@ TEST_P(ReuseOver, random_traffic_has_the_bits_of_cold_runs) {
 TEST_P(ReuseOver, an_identical_prompt_costs_no_forward_pass) {
     auto engine = open_engine();
     const auto once = collect(engine->submit(request(prose(*engine, 200), 1)));
-    const uint64_t n_rows = engine->cache_stats().computed_tokens;
+    const uint64_t n_rows = engine->cache_stats().n_computed_tokens;
     const auto again = collect(engine->submit(request(prose(*engine, 200), 1)));
     expect_same(again, once);
-    EXPECT_EQ(again.summary.timings.cached_n, 200u);
-    EXPECT_EQ(engine->cache_stats().computed_tokens, n_rows);
+    EXPECT_EQ(again.summary.timings.n_cached_tokens, 200u);
+    EXPECT_EQ(engine->cache_stats().n_computed_tokens, n_rows);
 }
 
 TEST_P(ReuseOver, an_edit_computes_from_the_first_token_that_differs) {
@@ -148,10 +148,10 @@ TEST_P(ReuseOver, an_edit_computes_from_the_first_token_that_differs) {
         SCOPED_TRACE(fmt::format("edited at {}", at));
         std::vector<TokenId> edited = conversation;
         edited[at] = edited[at] == 1000 ? 1001 : 1000;
-        const uint64_t n_rows = engine->cache_stats().computed_tokens;
+        const uint64_t n_rows = engine->cache_stats().n_computed_tokens;
         const auto answer = collect(engine->submit(request(edited, 3)));
-        EXPECT_EQ(answer.summary.timings.cached_n, at);
-        EXPECT_EQ(engine->cache_stats().computed_tokens - n_rows, 300 - at + 2);
+        EXPECT_EQ(answer.summary.timings.n_cached_tokens, at);
+        EXPECT_EQ(engine->cache_stats().n_computed_tokens - n_rows, 300 - at + 2);
         expect_same(answer, cold(*engine, request(edited, 3)));
     }
 }
@@ -187,8 +187,8 @@ TEST_P(ReuseOver, a_restart_reads_from_disk_what_it_uses_and_goes_on_from_there)
     std::vector<double> warm_ms, disk_ms;
     for (size_t round = 0; round < 3; ++round) {
         const Answer warm = collect(engine->submit(turn(100 * round)));
-        EXPECT_EQ(warm.summary.timings.cached_n, kKnown);
-        EXPECT_EQ(warm.summary.timings.disk_n, 0u);
+        EXPECT_EQ(warm.summary.timings.n_cached_tokens, kKnown);
+        EXPECT_EQ(warm.summary.timings.n_disk_tokens, 0u);
         warm_ms.push_back(warm.summary.timings.prompt_ms);
     }
     for (size_t round = 0; round < 3; ++round) {
@@ -198,8 +198,8 @@ TEST_P(ReuseOver, a_restart_reads_from_disk_what_it_uses_and_goes_on_from_there)
         const GenerateRequest wanted = turn(1000 + 100 * round);
         const Answer woken = collect(engine->submit(wanted));
         const uint64_t n_read = n_bytes_read() - n_before;
-        EXPECT_EQ(woken.summary.timings.cached_n, kKnown);
-        EXPECT_EQ(woken.summary.timings.disk_n, kKnown);
+        EXPECT_EQ(woken.summary.timings.n_cached_tokens, kKnown);
+        EXPECT_EQ(woken.summary.timings.n_disk_tokens, kKnown);
         // Whole blocks, and a header each.
         const KvSpec& kv = engine->model().kv;
         EXPECT_LE(n_read, kv.bytes_per_token() * (kKnown + 64) * 102 / 100);

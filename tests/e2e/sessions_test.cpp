@@ -57,8 +57,8 @@ TEST_P(Sessions, text_sent_back_is_found_token_by_token_and_never_computed_again
         messages.push_back({"user", message});
         const Answer answer = ask(*engine, messages, letter_by_letter(*engine, 40));
         SCOPED_TRACE(fmt::format("message {}, answer: {}", messages.size(), answer.text));
-        EXPECT_GE(answer.summary.timings.cached_n, n_known);
-        n_known = answer.summary.timings.prompt_n + answer.ids.size() - 1;
+        EXPECT_GE(answer.summary.timings.n_cached_tokens, n_known);
+        n_known = answer.summary.timings.n_prompt_tokens + answer.ids.size() - 1;
         n_otherwise += engine->tokenizer()->encode(answer.text, Specials::as_text) != answer.ids;
         messages.push_back({"assistant", answer.text});
     }
@@ -70,16 +70,16 @@ TEST_P(Sessions, a_session_and_the_same_text_get_the_same_prompts) {
     Session session(*engine);
     std::vector<ChatMessage> messages;
     for (const std::string& message : kMessages) {
-        const Answer told = collect(session.send(message, request(12)));
+        const Answer result = collect(session.send(message, request(12)));
         messages.push_back({"user", message});
         GenerateRequest again = request(12);
         again.prompt = *engine->encode_chat(messages);
-        EXPECT_EQ(again.prompt.size(), told.summary.timings.prompt_n);
+        EXPECT_EQ(again.prompt.size(), result.summary.timings.n_prompt_tokens);
         again.cache = CachePolicy::off;
         const Answer cold = collect(engine->submit(again));
-        EXPECT_EQ(cold.ids, told.ids);
-        EXPECT_EQ(cold.summary.logits_sha256, told.summary.logits_sha256);
-        messages.push_back({"assistant", told.text});
+        EXPECT_EQ(cold.ids, result.ids);
+        EXPECT_EQ(cold.summary.logits_sha256, result.summary.logits_sha256);
+        messages.push_back({"assistant", result.text});
     }
 }
 
@@ -154,7 +154,7 @@ TEST_P(Sessions, a_fork_at_any_token_goes_on_with_the_bits_of_the_whole_answer) 
     Session session(*engine);
     const Answer whole = collect(session.send(kMessages[0], request(16)));
     for (uint32_t n = 1; n < whole.ids.size(); n += 3) {
-        auto fork = session.fork_at_token(whole.summary.timings.prompt_n + n);
+        auto fork = session.fork_at_token(whole.summary.timings.n_prompt_tokens + n);
         ASSERT_TRUE(fork.has_value()) << fork.error().message;
         const auto n_rest = static_cast<uint32_t>(whole.ids.size()) - n;
         const Answer rest = collect(fork->resume(request(n_rest)));
@@ -183,7 +183,7 @@ TEST_P(Sessions, what_does_not_fit_is_left_out_and_the_rest_has_the_bits_of_a_co
     const Answer cold = ask(*engine, kept, again);
     EXPECT_EQ(cold.ids, last.ids);
     EXPECT_EQ(cold.summary.logits_sha256, last.summary.logits_sha256);
-    EXPECT_EQ(cold.summary.timings.cached_n, 0u);
+    EXPECT_EQ(cold.summary.timings.n_cached_tokens, 0u);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ TEST_P(Turns, a_second_turn_gives_the_bits_of_a_cold_run_of_the_whole_conversati
     const auto warm = collect(engine->submit(request(conversation, 24)));
     expect_same(warm, cold(*engine, request(conversation, 24)));
     // All but the answer's last token, which was picked and never computed.
-    EXPECT_EQ(warm.summary.timings.cached_n, 1000 + 24 - 1);
+    EXPECT_EQ(warm.summary.timings.n_cached_tokens, 1000 + 24 - 1);
 }
 
 TEST_P(Turns, a_second_turn_costs_its_own_tokens_only) {
@@ -45,7 +45,7 @@ TEST_P(Turns, a_second_turn_costs_its_own_tokens_only) {
         depth_ms = std::min(depth_ms, cold_ms(prose(*engine, kDepth)));
         whole_ms = std::min(whole_ms, cold_ms(longer));
         const auto turn = collect(engine->submit(request(longer, 1)));
-        EXPECT_GE(turn.summary.timings.cached_n, kDepth - 1);
+        EXPECT_GE(turn.summary.timings.n_cached_tokens, kDepth - 1);
         turn_ms = std::min(turn_ms, turn.summary.timings.prompt_ms);
     }
     fmt::print(
@@ -81,7 +81,7 @@ TEST_P(Turns, ten_of_them_compute_each_token_once) {
         last = collect(engine->submit(request(conversation, kAnswer)));
         SCOPED_TRACE(fmt::format("turn {} after {} tokens", turn, known));
         // The answer's last token was picked and never computed.
-        EXPECT_EQ(last.summary.timings.cached_n, turn == 0 ? 0 : known - 1);
+        EXPECT_EQ(last.summary.timings.n_cached_tokens, turn == 0 ? 0 : known - 1);
         if (turn + 1 < kTurns)
             conversation.insert(conversation.end(), last.ids.begin(), last.ids.end());
     }
@@ -96,7 +96,7 @@ TEST_P(Turns, ten_of_them_compute_each_token_once) {
         const auto said = prose(*engine, kSaid, 1000 + 31 * round);
         std::copy(said.begin(), said.end(), conversation.begin() + depth);
         const auto turn = collect(engine->submit(request(conversation, 1)));
-        EXPECT_EQ(turn.summary.timings.cached_n, depth);
+        EXPECT_EQ(turn.summary.timings.n_cached_tokens, depth);
         turn_ms.push_back(turn.summary.timings.prompt_ms);
     }
     engine.reset();
@@ -137,7 +137,7 @@ TEST_P(Turns, a_cache_too_small_for_all_of_them_changes_no_bit) {
     auto engine = open_engine();
     const auto alone = collect(engine->submit(request(prose(*engine, 200), 12)));
     // Room for two or three of the sequences below.
-    tight.cache_bytes = engine->cache_stats().block_bytes * alone.summary.kv_blocks * 20 / 7;
+    tight.cache_bytes = engine->cache_stats().block_bytes * alone.summary.n_kv_blocks * 20 / 7;
     engine = open_engine(tight);
     std::vector<Result<Stream>> streams;
     for (uint32_t i = 0; i < 6; ++i) {
@@ -148,7 +148,7 @@ TEST_P(Turns, a_cache_too_small_for_all_of_them_changes_no_bit) {
         const auto got = collect(std::move(streams[i]));
         expect_same(got, cold(*engine, request(prose(*engine, 200, 40 * i), 12)));
     }
-    EXPECT_GT(engine->cache_stats().evicted_blocks, 0u);
+    EXPECT_GT(engine->cache_stats().n_evicted_blocks, 0u);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "cli/flags/bench_flags.h"
 
-#include "engine/settings.h"
+#include "engine/engine_settings.h"
 
 namespace kvik::cli {
 namespace {

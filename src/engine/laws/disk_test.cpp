@@ -20,12 +20,12 @@ class OnDisk : public ::testing::Test {
     }
     std::vector<TokenId> tokens(uint32_t n) { return random_tokens(random_, n); }
     // By an engine that opens the folder for this request and closes it.
-    Told ask(const GenerateRequest& request) { return ask(model_, request); }
-    Told ask(const HashModel& model, const GenerateRequest& request) {
+    StreamResult ask(const GenerateRequest& request) { return ask(model_, request); }
+    StreamResult ask(const HashModel& model, const GenerateRequest& request) {
         StepRig rig(model, options());
-        Told told = rig.ask(request);
-        expect_cold(model, told, request);
-        return told;
+        StreamResult result = rig.ask(request);
+        expect_cold(model, result, request);
+        return result;
     }
     std::vector<std::filesystem::path> segments() const {
         std::vector<std::filesystem::path> all;
@@ -48,12 +48,12 @@ class OnDisk : public ::testing::Test {
 
 TEST_F(OnDisk, a_prompt_hits_after_a_restart_as_before) {
     const GenerateRequest request = request_for(tokens(150), 3);
-    EXPECT_EQ(ask(request).summary.timings.cached_n, 0u);
+    EXPECT_EQ(ask(request).summary.timings.n_cached_tokens, 0u);
     const uint64_t n_rows = model_.n_rows_computed();
     for (int restart = 0; restart < 3; ++restart) {
         const Timings timings = ask(request).summary.timings;
-        EXPECT_GE(timings.cached_n, 149u);
-        EXPECT_EQ(timings.disk_n, timings.cached_n);
+        EXPECT_GE(timings.n_cached_tokens, 149u);
+        EXPECT_EQ(timings.n_disk_tokens, timings.n_cached_tokens);
     }
     // At most the last token, whose logits may not be there.
     EXPECT_LE(model_.n_rows_computed() - n_rows, 3 * (1u + 2));
@@ -69,10 +69,10 @@ TEST_F(OnDisk, what_is_reported_as_read_is_what_was_not_computed) {
         prompt = joined(prompt, {static_cast<TokenId>((known[n] + 1) % 101), 5, 6});
         const uint64_t n_rows = model_.n_rows_computed();
         const Timings timings = ask(request_for(prompt, 1)).summary.timings;
-        EXPECT_EQ(model_.n_rows_computed() - n_rows, prompt.size() - timings.cached_n);
-        EXPECT_LE(timings.cached_n, n);
-        EXPECT_LE(timings.disk_n, timings.cached_n);
-        EXPECT_GE(timings.cached_n, n - n % 16) << "whole blocks at least";
+        EXPECT_EQ(model_.n_rows_computed() - n_rows, prompt.size() - timings.n_cached_tokens);
+        EXPECT_LE(timings.n_cached_tokens, n);
+        EXPECT_LE(timings.n_disk_tokens, timings.n_cached_tokens);
+        EXPECT_GE(timings.n_cached_tokens, n - n % 16) << "whole blocks at least";
     }
 }
 
@@ -88,8 +88,8 @@ TEST_F(OnDisk, three_flipped_bytes_anywhere_are_a_miss_and_leave_nothing_bad_beh
         }
         StepRig rig(model_, options());
         for (int again = 0; again < 2; ++again) {  // what was rejected is not there the second time
-            const Told told = rig.ask(request);
-            expect_cold(model_, told, request);
+            const StreamResult result = rig.ask(request);
+            expect_cold(model_, result, request);
         }
     }
 }
@@ -98,10 +98,10 @@ TEST_F(OnDisk, kv_of_other_weights_or_another_tenant_is_not_found) {
     GenerateRequest request = request_for(tokens(150), 3);
     ask(request);
     const HashModel other({.seed = 2});
-    EXPECT_EQ(ask(other, request).summary.timings.cached_n, 0u);
+    EXPECT_EQ(ask(other, request).summary.timings.n_cached_tokens, 0u);
     request.cache_salt = "a";
-    EXPECT_EQ(ask(request).summary.timings.cached_n, 0u);
-    EXPECT_GE(ask(request).summary.timings.cached_n, 149u);
+    EXPECT_EQ(ask(request).summary.timings.n_cached_tokens, 0u);
+    EXPECT_GE(ask(request).summary.timings.n_cached_tokens, 149u);
 }
 
 TEST_F(OnDisk, a_folder_that_vanishes_costs_misses_only) {
@@ -125,10 +125,10 @@ TEST_F(OnDisk, what_was_evicted_from_memory_is_read_back) {
     const GenerateRequest request = request_for(tokens(150), 3);
     rig.ask(request);
     for (uint32_t i = 0; i < 7; ++i) rig.ask(request_for(tokens(150), 3, i));
-    const Told told = rig.ask(request);
-    expect_cold(model, told, request);
-    EXPECT_GE(told.summary.timings.disk_n, 100u);
-    EXPECT_GT(rig.stepper().cache_stats().evicted_blocks, 20u);
+    const StreamResult result = rig.ask(request);
+    expect_cold(model, result, request);
+    EXPECT_GE(result.summary.timings.n_disk_tokens, 100u);
+    EXPECT_GT(rig.step_loop().cache_stats().n_evicted_blocks, 20u);
 }
 
 }  // namespace

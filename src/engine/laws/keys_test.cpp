@@ -8,7 +8,7 @@ namespace kvik {
 namespace {
 
 NamespaceKey key_of(const EngineOptions& options, const ModelSpec& model) {
-    const auto settings = settle(options, model);
+    const auto settings = resolve_settings(options, model);
     EXPECT_TRUE(settings.has_value());
     return settings->ns;
 }
@@ -57,11 +57,11 @@ TEST(Keys, keep_one_tenants_kv_from_the_others) {
         SCOPED_TRACE(salt);
         GenerateRequest request = request_for(prompt, 3);
         request.cache_salt = salt;
-        const Told first = rig.ask(request);
-        EXPECT_EQ(first.summary.timings.cached_n, 0u);
+        const StreamResult first = rig.ask(request);
+        EXPECT_EQ(first.summary.timings.n_cached_tokens, 0u);
         expect_cold(model, first, request);
-        const Told second = rig.ask(request);
-        EXPECT_EQ(second.summary.timings.cached_n, 90u);
+        const StreamResult second = rig.ask(request);
+        EXPECT_EQ(second.summary.timings.n_cached_tokens, 90u);
         expect_cold(model, second, request);
     }
     EXPECT_EQ(model.n_rows_computed(), 4 * (90u + 2 + 2));
@@ -81,9 +81,9 @@ TEST(Keys, make_no_twins_of_two_tenants) {
     }
     rig.step();
     for (const auto& channel : channels) {
-        Told told;
-        listen(*channel, told);
-        EXPECT_EQ(told.ids.size(), 1u);
+        StreamResult result;
+        listen(*channel, result);
+        EXPECT_EQ(result.ids.size(), 1u);
     }
     rig.run();
 }

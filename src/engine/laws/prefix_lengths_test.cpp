@@ -26,34 +26,37 @@ std::vector<uint32_t> edges(const Sizes& sizes) {
 
 // A prompt of n tokens and an answer, then a prompt of m tokens that begins alike.
 void expect_cold_after(const HashModel& model, const EngineOptions& options,
-                       std::span<const TokenId> stem, uint32_t n, uint32_t m) {
+                       std::span<const TokenId> prompt_sequence, uint32_t n, uint32_t m) {
     SCOPED_TRACE(::testing::Message() << "block " << options.block_tokens << ", ubatch "
                                       << options.ubatch << ", " << n << " tokens, then " << m);
     StepRig rig(model, options);
-    const GenerateRequest first = request_for({stem.begin(), stem.begin() + n}, 3);
-    const Told told = rig.ask(first);
-    expect_cold(model, told, first);
-    const GenerateRequest second = request_for({stem.begin(), stem.begin() + m}, 3);
-    const Told again = rig.ask(second);
+    const GenerateRequest first =
+        request_for({prompt_sequence.begin(), prompt_sequence.begin() + n}, 3);
+    const StreamResult result = rig.ask(first);
+    expect_cold(model, result, first);
+    const GenerateRequest second =
+        request_for({prompt_sequence.begin(), prompt_sequence.begin() + m}, 3);
+    const StreamResult again = rig.ask(second);
     expect_cold(model, again, second);
-    std::vector<TokenId> known = joined(first.prompt, told.ids);
+    std::vector<TokenId> known = joined(first.prompt, result.ids);
     known.pop_back();
     if (model.spec().kv.n_groups() > 1) return;  // it may resume somewhat earlier
     // Of a prompt that is cached to its end, without its last logits, one token is computed.
     const uint32_t n_common = common_prefix(known, second.prompt);
-    EXPECT_EQ(again.summary.timings.cached_n, n_common == m && m != n ? m - 1 : n_common);
+    EXPECT_EQ(again.summary.timings.n_cached_tokens, n_common == m && m != n ? m - 1 : n_common);
 }
 
 void expect_cold_around_edges(const HashModel& model, uint32_t window) {
     Random random(1);
-    const std::vector<TokenId> stem = random_tokens(random, 200);
+    const std::vector<TokenId> prompt_sequence = random_tokens(random, 200);
     for (const uint32_t block_tokens : {16u, 32u, 64u}) {
         for (const uint32_t ubatch : {1u, block_tokens - 1, block_tokens, 50u}) {
             const EngineOptions options =
                 options_of(model.spec().kv, ubatch, block_tokens, 20 * model.spec().kv.n_groups());
             const std::vector<uint32_t> lengths = edges({block_tokens, ubatch, window});
             for (const uint32_t n : lengths)
-                for (const uint32_t m : lengths) expect_cold_after(model, options, stem, n, m);
+                for (const uint32_t m : lengths)
+                    expect_cold_after(model, options, prompt_sequence, n, m);
         }
     }
 }

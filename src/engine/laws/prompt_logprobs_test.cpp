@@ -30,10 +30,10 @@ class PromptLogprobsLaw : public ::testing::Test {
     }
     // The answer's summary, whose logprobs were the oracle's.
     Summary ask(StepRig& rig, const GenerateRequest& request) const {
-        const Told told = rig.ask(request);
-        expect_cold(model_, told, request);
-        EXPECT_EQ(told.summary.prompt_logprobs, cold(request.prompt));
-        return told.summary;
+        const StreamResult result = rig.ask(request);
+        expect_cold(model_, result, request);
+        EXPECT_EQ(result.summary.prompt_logprobs, cold(request.prompt));
+        return result.summary;
     }
 
     HashModel model_;
@@ -46,7 +46,7 @@ TEST_F(PromptLogprobsLaw, of_a_prompt_asked_again_cost_no_forward_pass) {
         const GenerateRequest request = asking(tokens(n));
         ask(r, request);
         const uint64_t n_forwards = model_.n_forwards();
-        EXPECT_EQ(ask(r, request).timings.cached_n, n);
+        EXPECT_EQ(ask(r, request).timings.n_cached_tokens, n);
         EXPECT_EQ(model_.n_forwards(), n_forwards);
     }
 }
@@ -79,7 +79,7 @@ TEST_F(PromptLogprobsLaw, are_published_with_the_prompt_for_others_to_go_on_from
     StepRig r = rig();
     const std::vector<TokenId> prompt = tokens(100);
     ask(r, asking(prompt));
-    EXPECT_EQ(r.ask(request_for(joined(prompt, {5}), 1)).summary.timings.cached_n, 100u);
+    EXPECT_EQ(r.ask(request_for(joined(prompt, {5}), 1)).summary.timings.n_cached_tokens, 100u);
 }
 
 TEST_F(PromptLogprobsLaw, are_the_same_of_a_sequence_that_is_preempted) {
@@ -88,11 +88,11 @@ TEST_F(PromptLogprobsLaw, are_the_same_of_a_sequence_that_is_preempted) {
     r.submit(request_for(tokens(3), 100));  // is older, and takes its blocks
     const auto channel = r.submit(request);
     r.run();
-    Told told;
-    listen(*channel, told);
-    EXPECT_GT(r.stepper().counts().n_preemptions, 0u);
-    EXPECT_EQ(told.summary.prompt_logprobs, cold(request.prompt));
-    expect_cold(model_, told, request);
+    StreamResult result;
+    listen(*channel, result);
+    EXPECT_GT(r.step_loop().counts().n_preemptions, 0u);
+    EXPECT_EQ(result.summary.prompt_logprobs, cold(request.prompt));
+    expect_cold(model_, result, request);
 }
 
 TEST_F(PromptLogprobsLaw, are_nobody_elses) {
@@ -101,10 +101,10 @@ TEST_F(PromptLogprobsLaw, are_nobody_elses) {
     request.cache_salt = "a";
     ask(r, request);
     request.cache_salt = "b";
-    EXPECT_EQ(ask(r, request).timings.cached_n, 0u);
+    EXPECT_EQ(ask(r, request).timings.n_cached_tokens, 0u);
     request.cache = CachePolicy::off;
     request.cache_salt = "a";
-    EXPECT_EQ(ask(r, request).timings.cached_n, 0u);
+    EXPECT_EQ(ask(r, request).timings.n_cached_tokens, 0u);
 }
 
 }  // namespace

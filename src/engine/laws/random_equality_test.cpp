@@ -10,7 +10,7 @@
 #include "engine/rig/cold.h"
 #include "engine/rig/talk.h"
 #include "sample/logprob.h"
-#include "sched/test_costs.h"
+#include "sched/random_costs.h"
 #include "testing/hash_model.h"
 #include "testing/scratch_folder.h"
 
@@ -49,7 +49,7 @@ class Life {
         options_.evict = static_cast<EvictionPolicy>(random_.below(4));
         rig_ = std::make_unique<StepRig>(model_, options_);
         note_block_ = fmt::format("of block {}", block_tokens);
-        if (random_.below(2)) rig_->stepper().use_costs(random_costs(random_.generator));
+        if (random_.below(2)) rig_->step_loop().use_costs(random_costs(random_.generator));
         shuffle();
     }
 
@@ -66,7 +66,7 @@ class Life {
     }
 
   private:
-    struct Asked {
+    struct RunningRequest {
         Ask ask;
         GenerateRequest request;
         std::shared_ptr<StreamChannel> channel;
@@ -76,9 +76,9 @@ class Life {
     void finish() {
         rig_->run();
         hear_all();
-        note("preempted", rig_->stepper().counts().n_preemptions);
-        note("blocks evicted", rig_->stepper().cache_stats().evicted_blocks);
-        EXPECT_EQ(rig_->stepper().n_jobs(), 0u);
+        note("preempted", rig_->step_loop().counts().n_preemptions);
+        note("blocks evicted", rig_->step_loop().cache_stats().n_evicted_blocks);
+        EXPECT_EQ(rig_->step_loop().n_requests(), 0u);
     }
 
     // Another process over the same folder, whose steps are cut otherwise.
@@ -134,7 +134,7 @@ class Life {
     uint32_t n_new() { return random_.below(mood_ == Mood::long_winded ? 100 : 12); }
 
     void submit() {
-        Asked asked;
+        RunningRequest asked;
         asked.ask = talk_.next();
         const std::vector<TokenId>& prompt = asked.ask.prompt;
         asked.request = request_for(prompt, n_new(), random_.below(3));
@@ -157,10 +157,10 @@ class Life {
 
     void hear_all() {
         for (size_t i = 0; i < asked_.size();) {
-            Told& told = told_[asked_[i].channel.get()];
-            listen(*asked_[i].channel, told);
-            if (told.ended) {
-                hear(asked_[i], told);
+            StreamResult& result = told_[asked_[i].channel.get()];
+            listen(*asked_[i].channel, result);
+            if (result.ended) {
+                hear(asked_[i], result);
                 told_.erase(asked_[i].channel.get());
                 asked_.erase(asked_.begin() + static_cast<std::ptrdiff_t>(i));
             } else {
@@ -169,24 +169,24 @@ class Life {
         }
     }
 
-    void hear(Asked& asked, const Told& told) {
+    void hear(RunningRequest& asked, const StreamResult& result) {
         const bool is_off = asked.request.cache == CachePolicy::off;
-        const bool is_aborted = told.summary.reason == FinishReason::cancelled;
-        if (is_aborted) asked.request.max_new_tokens = static_cast<uint32_t>(told.ids.size());
-        expect_cold(model_, told, asked.request);
-        expect_cold_logprobs(asked, told);
-        classify(asked, told);
-        const auto n_all = static_cast<uint32_t>(asked.ask.prompt.size() + told.ids.size());
+        const bool is_aborted = result.summary.reason == FinishReason::cancelled;
+        if (is_aborted) asked.request.max_new_tokens = static_cast<uint32_t>(result.ids.size());
+        expect_cold(model_, result, asked.request);
+        expect_cold_logprobs(asked, result);
+        classify(asked, result);
+        const auto n_all = static_cast<uint32_t>(asked.ask.prompt.size() + result.ids.size());
         const bool is_published = !is_off && !is_aborted && n_all > 0;
-        talk_.heard(asked.ask, told.ids, is_published && !told.ids.empty() ? n_all - 1 : 0);
+        talk_.heard(asked.ask, result.ids, is_published && !result.ids.empty() ? n_all - 1 : 0);
     }
 
-    void expect_cold_logprobs(const Asked& asked, const Told& told) {
+    void expect_cold_logprobs(const RunningRequest& asked, const StreamResult& result) {
         if (!asked.request.want_prompt_logprobs) return;
         note("prompt logprobs");
         const std::span<const TokenId> prompt = asked.request.prompt;
-        const std::vector<float>& values = told.summary.prompt_logprobs;
-        if (told.summary.reason != FinishReason::cancelled) {
+        const std::vector<float>& values = result.summary.prompt_logprobs;
+        if (result.summary.reason != FinishReason::cancelled) {
             EXPECT_EQ(values.size(), prompt.size());
         }
         for (size_t n = 1; n < values.size(); ++n) {
@@ -195,10 +195,10 @@ class Life {
         }
     }
 
-    void classify(const Asked& asked, const Told& told) {
-        const uint32_t n_cached = told.summary.timings.cached_n;
+    void classify(const RunningRequest& asked, const StreamResult& result) {
+        const uint32_t n_cached = result.summary.timings.n_cached_tokens;
         note(std::string(kAskKinds[static_cast<size_t>(asked.ask.kind)]));
-        if (told.summary.reason == FinishReason::cancelled) note("aborted");
+        if (result.summary.reason == FinishReason::cancelled) note("aborted");
         if (asked.n_beside > 0) note("batched");
         note(note_block_);
         note(fmt::format("of {} groups of layers", model_.spec().kv.n_groups()));
@@ -208,8 +208,8 @@ class Life {
             return note("cache off");
         }
         if (n_cached == 0) note("nothing cached");
-        if (told.summary.timings.disk_n > 0) note("warm disk");
-        if (n_cached > told.summary.timings.disk_n) note("warm RAM");
+        if (result.summary.timings.n_disk_tokens > 0) note("warm disk");
+        if (n_cached > result.summary.timings.n_disk_tokens) note("warm RAM");
         if (n_cached == asked.ask.prompt.size()) note("wholly cached");
         if (n_cached + 1 < asked.ask.n_known) note("after eviction");
     }
@@ -224,8 +224,8 @@ class Life {
     EngineOptions options_;
     Talk talk_;
     std::unique_ptr<StepRig> rig_;
-    std::vector<Asked> asked_;
-    std::map<StreamChannel*, Told> told_;
+    std::vector<RunningRequest> asked_;
+    std::map<StreamChannel*, StreamResult> told_;
 };
 
 uint32_t n_operations() {

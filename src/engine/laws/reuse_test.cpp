@@ -20,10 +20,10 @@ class Reuse : public ::testing::Test {
         return static_cast<TokenId>((token + 1) % static_cast<TokenId>(model_.spec().vocab_size));
     }
     // Asks, and holds the answer against the oracle's.
-    Told ask(StepRig& rig, const GenerateRequest& request) const {
-        Told told = rig.ask(request);
-        expect_cold(model_, told, request);
-        return told;
+    StreamResult ask(StepRig& rig, const GenerateRequest& request) const {
+        StreamResult result = rig.ask(request);
+        expect_cold(model_, result, request);
+        return result;
     }
     uint64_t n_rows() const { return model_.n_rows_computed(); }
 
@@ -39,7 +39,7 @@ TEST_F(Reuse, an_identical_prompt_costs_no_forward_pass) {
         ask(rig, request);
         ask(rig, request_for(tokens(50), 1));
         const uint64_t n_forwards = model_.n_forwards();
-        EXPECT_EQ(ask(rig, request).summary.timings.cached_n, n);
+        EXPECT_EQ(ask(rig, request).summary.timings.n_cached_tokens, n);
         EXPECT_EQ(model_.n_forwards(), n_forwards);
         ask(rig, request_for(request.prompt, 5));
         EXPECT_EQ(model_.n_forwards(), n_forwards + 4);
@@ -50,13 +50,13 @@ TEST_F(Reuse, the_first_answer_after_a_start_is_that_of_every_later_one) {
     StepRig rig(model_, options());
     GenerateRequest request = request_for(tokens(75), 12);
     request.sampling.temperature = 0;
-    const Told first = ask(rig, request);
-    EXPECT_EQ(first.summary.timings.cached_n, 0u);
+    const StreamResult first = ask(rig, request);
+    EXPECT_EQ(first.summary.timings.n_cached_tokens, 0u);
     for (uint32_t i = 1; i < 5; ++i) {
-        const Told later = ask(rig, request);
+        const StreamResult later = ask(rig, request);
         EXPECT_EQ(later.ids, first.ids);
-        EXPECT_EQ(later.summary.timings.cached_n, 75u) << "a hit, or the law says nothing";
-        EXPECT_EQ(rig.stepper().cache_stats().hit_tokens, 75u * i);
+        EXPECT_EQ(later.summary.timings.n_cached_tokens, 75u) << "a hit, or the law says nothing";
+        EXPECT_EQ(rig.step_loop().cache_stats().n_hit_tokens, 75u * i);
     }
 }
 
@@ -69,7 +69,7 @@ TEST_F(Reuse, a_prefix_of_any_length_is_found_whatever_the_size_of_a_block) {
             SCOPED_TRACE(::testing::Message() << n << " tokens, block " << block_tokens);
             std::vector<TokenId> prompt(known.begin(), known.begin() + n);
             prompt.push_back(other_than(known[n]));
-            EXPECT_EQ(ask(rig, request_for(prompt, 2)).summary.timings.cached_n, n);
+            EXPECT_EQ(ask(rig, request_for(prompt, 2)).summary.timings.n_cached_tokens, n);
         }
     }
 }
@@ -84,7 +84,7 @@ TEST_F(Reuse, one_other_token_ends_what_is_shared_where_it_stands) {
         std::vector<TokenId> prompt = known;
         prompt[at] = other_than(prompt[at]);
         const uint64_t n_before = n_rows();
-        EXPECT_EQ(ask(rig, request_for(prompt, 1)).summary.timings.cached_n, at);
+        EXPECT_EQ(ask(rig, request_for(prompt, 1)).summary.timings.n_cached_tokens, at);
         EXPECT_EQ(n_rows() - n_before, 100u - at);
     }
 }
@@ -100,7 +100,7 @@ TEST_F(Reuse, what_follows_a_block_is_not_found_after_a_part_of_it) {
         std::vector<TokenId> prompt = known;
         prompt.erase(prompt.begin() + 32 - n_left_out, prompt.begin() + 32);
         const uint32_t n_common = common_prefix(known, prompt);
-        EXPECT_EQ(ask(rig, request_for(prompt, 1)).summary.timings.cached_n, n_common);
+        EXPECT_EQ(ask(rig, request_for(prompt, 1)).summary.timings.n_cached_tokens, n_common);
     }
 }
 
@@ -122,9 +122,9 @@ TEST_F(Reuse, branches_that_arrive_together_compute_each_token_once) {
     rig.run();
     EXPECT_EQ(n_rows(), prefixes.size());
     for (uint32_t i = 0; i < 8; ++i) {
-        Told told;
-        listen(*channels[i], told);
-        expect_cold(model_, told, requests[i]);
+        StreamResult result;
+        listen(*channels[i], result);
+        expect_cold(model_, result, requests[i]);
     }
 }
 
@@ -140,11 +140,11 @@ TEST_F(Reuse, every_session_is_remembered_however_few_run_at_once) {
     }
     rig.run();
     for (uint32_t i = 0; i < 40; ++i) {
-        Told first;
+        StreamResult first;
         listen(*channels[i], first);
         const auto n_known = static_cast<uint32_t>(sessions[i].size()) + 4;
         const std::vector<TokenId> next = joined(joined(sessions[i], first.ids), tokens(7));
-        EXPECT_EQ(ask(rig, request_for(next, 3)).summary.timings.cached_n, n_known);
+        EXPECT_EQ(ask(rig, request_for(next, 3)).summary.timings.n_cached_tokens, n_known);
     }
 }
 
@@ -159,14 +159,14 @@ TEST_F(Reuse, what_is_reported_as_cached_is_what_was_not_computed) {
         const uint64_t n_before = n_rows();
         const uint32_t n_new = 1 + random_.below(4);
         const Timings timings = ask(rig, request_for(prompt, n_new, i)).summary.timings;
-        EXPECT_EQ(n_rows() - n_before, prompt.size() - timings.cached_n + n_new - 1);
-        n_hits += timings.cached_n;
+        EXPECT_EQ(n_rows() - n_before, prompt.size() - timings.n_cached_tokens + n_new - 1);
+        n_hits += timings.n_cached_tokens;
         prompt.resize(60, 5);
         prompts.push_back(prompt);
     }
-    EXPECT_EQ(rig.stepper().cache_stats().hit_tokens, n_hits);
+    EXPECT_EQ(rig.step_loop().cache_stats().n_hit_tokens, n_hits);
     EXPECT_GT(n_hits, 1000u);
-    EXPECT_GT(rig.stepper().cache_stats().evicted_blocks, 50u);
+    EXPECT_GT(rig.step_loop().cache_stats().n_evicted_blocks, 50u);
 }
 
 TEST_F(Reuse, an_edit_computes_from_the_first_token_that_differs) {
@@ -181,7 +181,7 @@ TEST_F(Reuse, an_edit_computes_from_the_first_token_that_differs) {
         edited = joined(edited, tokens(at % 7));
         edited.insert(edited.end(), conversation.begin() + at + 1, conversation.end());
         const uint64_t n_before = n_rows();
-        EXPECT_EQ(ask(rig, request_for(edited, 1)).summary.timings.cached_n, at);
+        EXPECT_EQ(ask(rig, request_for(edited, 1)).summary.timings.n_cached_tokens, at);
         EXPECT_EQ(n_rows() - n_before, edited.size() - at);
     }
 }
@@ -191,14 +191,14 @@ TEST_F(Reuse, a_prompt_may_be_one_token_or_a_whole_cached_path) {
         StepRig rig(model_, options(block_tokens));
         const GenerateRequest one = request_for(tokens(1), 3);
         ask(rig, one);
-        EXPECT_EQ(ask(rig, one).summary.timings.cached_n, 1u);
+        EXPECT_EQ(ask(rig, one).summary.timings.n_cached_tokens, 1u);
         // Prompt and answer are one path, but for the answer's last token, that has no KV.
         const std::vector<TokenId> prompt = tokens(block_tokens);
-        const Told told = ask(rig, request_for(prompt, block_tokens + 1));
-        std::vector<TokenId> path = joined(prompt, told.ids);
+        const StreamResult result = ask(rig, request_for(prompt, block_tokens + 1));
+        std::vector<TokenId> path = joined(prompt, result.ids);
         path.pop_back();
         ask(rig, request_for(path, 3));
-        EXPECT_EQ(ask(rig, request_for(path, 3)).summary.timings.cached_n, 2 * block_tokens);
+        EXPECT_EQ(ask(rig, request_for(path, 3)).summary.timings.n_cached_tokens, 2 * block_tokens);
     }
 }
 

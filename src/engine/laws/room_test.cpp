@@ -16,10 +16,10 @@ class Room : public ::testing::Test {
     }
     std::vector<TokenId> tokens(uint32_t n) { return random_tokens(random_, n); }
     void expect_told_cold(StreamChannel& channel, const GenerateRequest& request) const {
-        Told told;
-        listen(channel, told);
-        EXPECT_TRUE(told.ended);
-        expect_cold(model_, told, request);
+        StreamResult result;
+        listen(channel, result);
+        EXPECT_TRUE(result.ended);
+        expect_cold(model_, result, request);
     }
 
     HashModel model_;
@@ -68,22 +68,22 @@ TEST_F(Room, an_abort_at_any_step_leaves_no_block_and_publishes_nothing_unfinish
             const auto other = rig.submit(request_for(tokens(5), 30));
             const auto aborted = rig.submit(request);
             for (uint32_t i = 0; i < n_steps; ++i) rig.step();
-            const uint64_t n_rows = rig.stepper().counts().n_rows;
+            const uint64_t n_rows = rig.step_loop().counts().n_computed_tokens;
             aborted->cancel();
             rig.step();
-            Told told;
-            listen(*aborted, told);
-            ASSERT_TRUE(told.ended);
-            EXPECT_EQ(told.summary.reason, FinishReason::cancelled);
+            StreamResult result;
+            listen(*aborted, result);
+            ASSERT_TRUE(result.ended);
+            EXPECT_EQ(result.summary.reason, FinishReason::cancelled);
             rig.run();
-            const CacheStats stats = rig.stepper().cache_stats();
-            EXPECT_LE(stats.cached_tokens, n_rows + 35);
+            const CacheStats stats = rig.step_loop().cache_stats();
+            EXPECT_LE(stats.n_cached_tokens, n_rows + 35);
             if (cache == CachePolicy::off) {
                 EXPECT_LE(rig.n_used_blocks(), 3u) << "the other's";
             }
-            const Told again = rig.ask(request);
+            const StreamResult again = rig.ask(request);
             expect_same(again, right);
-            EXPECT_LE(again.summary.timings.cached_n, n_rows);
+            EXPECT_LE(again.summary.timings.n_cached_tokens, n_rows);
         }
     }
 }
@@ -122,17 +122,17 @@ TEST_F(Room, side_calls_push_out_each_other_and_not_the_long_conversation) {
             const auto n_known = static_cast<uint32_t>(conversation.size()) - 1;
             conversation = joined(conversation, tokens(40));
             const GenerateRequest next = request_for(conversation, 5, turn);
-            const Told told = rig.ask(next);
+            const StreamResult result = rig.ask(next);
             // A tail of few tokens is worth little: at most it has gone.
             if (turn > 0) {
-                EXPECT_GE(told.summary.timings.cached_n, n_known - n_known % 32) << turn;
+                EXPECT_GE(result.summary.timings.n_cached_tokens, n_known - n_known % 32) << turn;
             }
-            conversation = joined(conversation, told.ids);
+            conversation = joined(conversation, result.ids);
             const uint32_t n_used = rig.n_used_blocks();
             for (uint32_t i = 0; i < 5; ++i) rig.ask(request_for(tokens(90), 6, i));
             EXPECT_LE(rig.n_used_blocks(), n_used + 5 * 3) << "their own blocks and no more";
         }
-        EXPECT_GT(rig.stepper().cache_stats().evicted_blocks, 100u);
+        EXPECT_GT(rig.step_loop().cache_stats().n_evicted_blocks, 100u);
     }
 }
 
@@ -145,10 +145,10 @@ TEST_F(Room, a_pinned_prompt_outlives_all_others_for_its_time) {
     pinned.pin_ms = 1e9;
     rig.ask(pinned);
     for (uint32_t i = 0; i < 20; ++i) rig.ask(request_for(tokens(150), 1, i));
-    const Told told = rig.ask(pinned);
-    expect_cold(model_, told, pinned);
-    EXPECT_EQ(told.summary.timings.cached_n, 150u);
-    EXPECT_GT(rig.stepper().cache_stats().evicted_blocks, 50u);
+    const StreamResult result = rig.ask(pinned);
+    expect_cold(model_, result, pinned);
+    EXPECT_EQ(result.summary.timings.n_cached_tokens, 150u);
+    EXPECT_GT(rig.step_loop().cache_stats().n_evicted_blocks, 50u);
 }
 
 }  // namespace

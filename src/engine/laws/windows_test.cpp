@@ -15,13 +15,13 @@ class Windows : public ::testing::Test {
         return options_of(model_.spec().kv, 128, 16, n_blocks);
     }
     std::vector<TokenId> tokens(uint32_t n) { return random_tokens(random_, n); }
-    Told ask(StepRig& rig, const GenerateRequest& request) const {
-        Told told = rig.ask(request);
-        expect_cold(model_, told, request);
-        return told;
+    StreamResult ask(StepRig& rig, const GenerateRequest& request) const {
+        StreamResult result = rig.ask(request);
+        expect_cold(model_, result, request);
+        return result;
     }
     uint32_t n_cached(StepRig& rig, std::vector<TokenId> prompt, uint32_t n_new = 1) const {
-        return ask(rig, request_for(std::move(prompt), n_new)).summary.timings.cached_n;
+        return ask(rig, request_for(std::move(prompt), n_new)).summary.timings.n_cached_tokens;
     }
 
     HashModel model_{{.n_layers = 3, .windows = {0, kWindow, kWindow}}};
@@ -38,28 +38,28 @@ TEST_F(Windows, a_branch_point_is_a_place_to_go_on_from) {
     EXPECT_EQ(n_cached(rig, joined(shared, tokens(700))), 0u);
     GenerateRequest second = request_for(joined(shared, tokens(700)), 1);
     second.want_kv_report = true;
-    const Told told = ask(rig, second);
-    const uint32_t n_second = told.summary.timings.cached_n;
+    const StreamResult result = ask(rig, second);
+    const uint32_t n_second = result.summary.timings.n_cached_tokens;
     EXPECT_GE(n_second, kResumeEvery);
     EXPECT_LT(n_second, 1500u);
-    ASSERT_TRUE(told.summary.kv_report.has_value());
-    ASSERT_GE(told.summary.kv_report->segments.size(), 2u);
-    EXPECT_EQ(told.summary.kv_report->segments[0].n_tokens, n_second);
-    EXPECT_EQ(told.summary.kv_report->segments[1].reason, KvReason::resume_point);
-    EXPECT_EQ(told.summary.kv_report->segments[1].n_tokens, 1500 - n_second);
+    ASSERT_TRUE(result.summary.kv_report.has_value());
+    ASSERT_GE(result.summary.kv_report->segments.size(), 2u);
+    EXPECT_EQ(result.summary.kv_report->segments[0].n_tokens, n_second);
+    EXPECT_EQ(result.summary.kv_report->segments[1].reason, KvReason::resume_point);
+    EXPECT_EQ(result.summary.kv_report->segments[1].n_tokens, 1500 - n_second);
     EXPECT_EQ(n_cached(rig, joined(shared, tokens(700))), 1500u);
 }
 
 TEST_F(Windows, the_end_of_a_prompt_stays_a_place_to_go_on_from_however_long_the_answer) {
     StepRig rig(model_, options());
     const std::vector<TokenId> prompt = tokens(200);
-    const Told told = ask(rig, request_for(prompt, 10 * kWindow));
+    const StreamResult result = ask(rig, request_for(prompt, 10 * kWindow));
     const uint64_t n_forwards = model_.n_forwards();
     EXPECT_EQ(n_cached(rig, prompt), 200u);
     EXPECT_EQ(model_.n_forwards(), n_forwards);
     EXPECT_EQ(n_cached(rig, joined(prompt, tokens(50))), 200u);
     // And the end of the answer, whose last token has no KV.
-    const std::vector<TokenId> next = joined(joined(prompt, told.ids), tokens(20));
+    const std::vector<TokenId> next = joined(joined(prompt, result.ids), tokens(20));
     EXPECT_EQ(n_cached(rig, next), 200 + 10 * kWindow - 1);
 }
 
@@ -69,9 +69,10 @@ TEST_F(Windows, ten_turns_compute_each_token_once) {
     for (uint32_t turn = 0; turn < 10; ++turn) {
         const auto n_known = static_cast<uint32_t>(conversation.size());
         conversation = joined(conversation, tokens(100 + 7 * turn));
-        const Told told = ask(rig, request_for(conversation, 20));
-        EXPECT_EQ(told.summary.timings.cached_n, turn == 0 ? 0 : n_known - 1) << "turn " << turn;
-        conversation = joined(conversation, told.ids);
+        const StreamResult result = ask(rig, request_for(conversation, 20));
+        EXPECT_EQ(result.summary.timings.n_cached_tokens, turn == 0 ? 0 : n_known - 1)
+            << "turn " << turn;
+        conversation = joined(conversation, result.ids);
     }
 }
 
@@ -83,14 +84,14 @@ TEST_F(Windows, a_long_conversation_costs_others_no_hit_while_it_slides) {
     const std::vector<TokenId> prompt = tokens(100);
     EXPECT_EQ(n_cached(rig, prompt), 0u);
     const auto sliding = rig.submit(request_for(tokens(20), 350));
-    for (Told of_sliding; !of_sliding.ended; listen(*sliding, of_sliding)) {
+    for (StreamResult of_sliding; !of_sliding.ended; listen(*sliding, of_sliding)) {
         const auto other = rig.submit(request_for(prompt, 1));
-        Told told;
-        while (!told.ended) {
+        StreamResult result;
+        while (!result.ended) {
             for (int n = 0; n < 8; ++n) rig.step();
-            listen(*other, told);
+            listen(*other, result);
         }
-        EXPECT_EQ(told.summary.timings.cached_n, 100u);
+        EXPECT_EQ(result.summary.timings.n_cached_tokens, 100u);
     }
 }
 

@@ -21,15 +21,15 @@ inline Expected oracle(const KnowsColdLogits auto& model, const GenerateRequest&
                   request);
 }
 
-inline void expect_same(const Told& told, const Expected& expected) {
-    EXPECT_FALSE(told.error.has_value());
-    EXPECT_EQ(told.ids, expected.ids);
-    EXPECT_EQ(told.summary.logits_sha256, expected.hash);
+inline void expect_same(const StreamResult& result, const Expected& expected) {
+    EXPECT_FALSE(result.error.has_value());
+    EXPECT_EQ(result.ids, expected.ids);
+    EXPECT_EQ(result.summary.logits_sha256, expected.hash);
 }
 
-inline void expect_cold(const KnowsColdLogits auto& model, const Told& told,
+inline void expect_cold(const KnowsColdLogits auto& model, const StreamResult& result,
                         const GenerateRequest& request) {
-    expect_same(told, oracle(model, request));
+    expect_same(result, oracle(model, request));
 }
 
 }  // namespace kvik

@@ -1,6 +1,6 @@
 // Beam search over shared blocks finds what a search finds that shares nothing, whichever way it is
 // computed.
-#include "engine/beam_job.h"
+#include "engine/request_beams.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include "engine/rig/same_beams.h"
 #include "engine/rig/step_rig.h"
 #include "engine/rig/toy_tokenizer.h"
-#include "sched/test_costs.h"
+#include "sched/random_costs.h"
 #include "testing/hash_model.h"
 
 namespace kvik {
@@ -24,7 +24,7 @@ GenerateRequest beams_for(std::vector<TokenId> prompt, uint32_t n_new, const Bea
     return request;
 }
 
-class BeamJobTest : public ::testing::Test {
+class RequestBeamsTest : public ::testing::Test {
   protected:
     EngineOptions options(uint32_t ubatch = 64, uint32_t n_blocks = 200) {
         return options_of(model_.spec().kv, ubatch, 16, n_blocks);
@@ -37,17 +37,17 @@ class BeamJobTest : public ::testing::Test {
         NaiveBeams naive(cold(), *request.beams, {std::move(end_tokens), request.max_new_tokens});
         return naive.search(request.prompt);
     }
-    static Told told_by(StreamChannel& channel) {
-        Told told;
-        listen(channel, told);
-        return told;
+    static StreamResult told_by(StreamChannel& channel) {
+        StreamResult result;
+        listen(channel, result);
+        return result;
     }
 
     HashModel model_;
     Random random_{1};
 };
 
-TEST_F(BeamJobTest, finds_what_a_search_without_sharing_finds) {
+TEST_F(RequestBeamsTest, finds_what_a_search_without_sharing_finds) {
     for (const uint32_t block_tokens : {16u, 32u, 64u}) {
         for (uint32_t n_beams = 1; n_beams <= 8; ++n_beams) {
             SCOPED_TRACE(::testing::Message() << n_beams << " beams, block " << block_tokens);
@@ -59,27 +59,27 @@ TEST_F(BeamJobTest, finds_what_a_search_without_sharing_finds) {
                 beams_for(tokens(1 + random_.below(100)), 1 + random_.below(40),
                           {.n_beams = n_beams, .length_penalty = random_.below(4) * 0.5});
             const std::vector<Beam> right = naive(request, end_tokens);
-            const Told cold = rig.ask(request);
+            const StreamResult cold = rig.ask(request);
             expect_same(cold.summary.beams, right);
             EXPECT_EQ(cold.ids, right[0].ids);
             EXPECT_EQ(cold.logprobs, right[0].logprobs);
             EXPECT_EQ(cold.summary.logits_sha256, right[0].logits_sha256);
             EXPECT_EQ(cold.summary.reason, right[0].reason);
-            const Told warm = rig.ask(request);
+            const StreamResult warm = rig.ask(request);
             expect_same(warm.summary.beams, right);
-            EXPECT_EQ(warm.summary.timings.cached_n, request.prompt.size());
+            EXPECT_EQ(warm.summary.timings.n_cached_tokens, request.prompt.size());
         }
     }
 }
 
-TEST_F(BeamJobTest, is_greedy_with_one_beam) {
+TEST_F(RequestBeamsTest, is_greedy_with_one_beam) {
     GenerateRequest request = request_for(tokens(20), 30);
     request.sampling.temperature = 0;
     request.want_logprobs = true;
     StepRig rig(model_, options());
-    const Told greedy = rig.ask(request);
+    const StreamResult greedy = rig.ask(request);
     request.beams = BeamParams{.n_beams = 1};
-    const Told beam = rig.ask(request);
+    const StreamResult beam = rig.ask(request);
     EXPECT_EQ(beam.ids, greedy.ids);
     EXPECT_EQ(beam.logprobs, greedy.logprobs);
     EXPECT_EQ(beam.summary.logits_sha256, greedy.summary.logits_sha256);
@@ -91,7 +91,8 @@ TEST_F(BeamJobTest, is_greedy_with_one_beam) {
 class BeamTraffic {
   public:
     BeamTraffic(const HashModel& model, uint32_t seed) : model_(model), random_(seed) {
-        for (auto& stem : stems_) stem = random_tokens(random_, 5 + random_.below(40));
+        for (auto& prompt_sequence : stems_)
+            prompt_sequence = random_tokens(random_, 5 + random_.below(40));
         end_tokens_ = random_tokens(random_, random_.below(3));
         const uint32_t block_tokens = 16u << random_.below(3);
         EngineOptions options = options_of(model.spec().kv, 1 + random_.below(50), block_tokens,
@@ -99,7 +100,7 @@ class BeamTraffic {
         options.max_sequences = 8 + random_.below(5);
         rig_ = std::make_unique<StepRig>(model, options,
                                          RigText{.tokenizer = nullptr, .end_tokens = end_tokens_});
-        if (random_.below(2)) rig_->stepper().use_costs(random_costs(random_.generator));
+        if (random_.below(2)) rig_->step_loop().use_costs(random_costs(random_.generator));
     }
 
     void run() {
@@ -110,13 +111,13 @@ class BeamTraffic {
             for (uint32_t n = random_.below(9); n > 0; --n) rig_->step();
         }
         rig_->run();
-        for (Asked& asked : asked_) check(asked);
-        EXPECT_EQ(rig_->stepper().n_jobs(), 0u);
+        for (RunningRequest& asked : asked_) check(asked);
+        EXPECT_EQ(rig_->step_loop().n_requests(), 0u);
     }
-    uint64_t n_preemptions() const { return rig_->stepper().counts().n_preemptions; }
+    uint64_t n_preemptions() const { return rig_->step_loop().counts().n_preemptions; }
 
   private:
-    struct Asked {
+    struct RunningRequest {
         GenerateRequest request;
         std::shared_ptr<StreamChannel> channel;
     };
@@ -136,24 +137,24 @@ class BeamTraffic {
         asked_.push_back({request, rig_->submit(request)});
     }
 
-    void check(Asked& asked) {
-        Told told;
-        listen(*asked.channel, told);
-        ASSERT_TRUE(told.ended);
-        ASSERT_FALSE(told.error.has_value()) << told.error->message;
-        if (told.summary.reason == FinishReason::cancelled) return;
+    void check(RunningRequest& asked) {
+        StreamResult result;
+        listen(*asked.channel, result);
+        ASSERT_TRUE(result.ended);
+        ASSERT_FALSE(result.error.has_value()) << result.error->message;
+        if (result.summary.reason == FinishReason::cancelled) return;
         if (asked.request.beams) {
             NaiveBeams naive(
                 [&](std::span<const TokenId> tokens) { return model_.cold_logits(tokens); },
                 *asked.request.beams, {end_tokens_, asked.request.max_new_tokens});
-            expect_same(told.summary.beams, naive.search(asked.request.prompt));
+            expect_same(result.summary.beams, naive.search(asked.request.prompt));
         } else {
-            asked.request.max_new_tokens = static_cast<uint32_t>(told.ids.size());
+            asked.request.max_new_tokens = static_cast<uint32_t>(result.ids.size());
             const Expected expected =
                 oracle([&](std::span<const TokenId> tokens) { return model_.cold_logits(tokens); },
                        asked.request);
-            EXPECT_EQ(told.ids, expected.ids);
-            EXPECT_EQ(told.summary.logits_sha256, expected.hash);
+            EXPECT_EQ(result.ids, expected.ids);
+            EXPECT_EQ(result.summary.logits_sha256, expected.hash);
         }
     }
 
@@ -162,10 +163,10 @@ class BeamTraffic {
     std::vector<TokenId> stems_[3];
     std::vector<TokenId> end_tokens_;
     std::unique_ptr<StepRig> rig_;
-    std::vector<Asked> asked_;
+    std::vector<RunningRequest> asked_;
 };
 
-TEST_F(BeamJobTest, finds_the_same_beside_others_with_preemptions_and_cancels) {
+TEST_F(RequestBeamsTest, finds_the_same_beside_others_with_preemptions_and_cancels) {
     uint64_t n_preemptions = 0;
     for (uint32_t seed = 1; seed <= 20; ++seed) {
         SCOPED_TRACE(::testing::Message() << "seed " << seed);
@@ -179,7 +180,7 @@ TEST_F(BeamJobTest, finds_the_same_beside_others_with_preemptions_and_cancels) {
 
 // Searches that do not fit side by side. A hundred rows bring beams of 80 tokens back: what they
 // have in common once, and their own ends.
-TEST_F(BeamJobTest, computes_what_beams_share_once_after_a_preemption) {
+TEST_F(RequestBeamsTest, computes_what_beams_share_once_after_a_preemption) {
     for (const CachePolicy cache : {CachePolicy::off, CachePolicy::reuse}) {
         StepRig rig(model_, options(64, 18));
         std::vector<GenerateRequest> requests;
@@ -193,13 +194,13 @@ TEST_F(BeamJobTest, computes_what_beams_share_once_after_a_preemption) {
         rig.run();
         for (int i = 0; i < 4; ++i)
             expect_same(told_by(*channels[i]).summary.beams, naive(requests[i]));
-        const uint64_t n_preemptions = rig.stepper().counts().n_preemptions;
+        const uint64_t n_preemptions = rig.step_loop().counts().n_preemptions;
         EXPECT_GE(n_preemptions, 2u);
         EXPECT_LT(model_.n_rows_computed() - n_before, 4 * (20 + 59 * 4) + n_preemptions * 100);
     }
 }
 
-TEST_F(BeamJobTest, uses_every_block_there_is_and_refuses_to_need_one_more) {
+TEST_F(RequestBeamsTest, uses_every_block_there_is_and_refuses_to_need_one_more) {
     const GenerateRequest request = beams_for(tokens(40), 41, {.n_beams = 4});
     const std::vector<Beam> right = naive(request);
     // 40 tokens: two whole blocks and a tail; with 80, three more of each beam.
@@ -209,7 +210,7 @@ TEST_F(BeamJobTest, uses_every_block_there_is_and_refuses_to_need_one_more) {
         ASSERT_EQ(rig.settings().budget.n_blocks, n_blocks);
         rig.ask(request_for(tokens(60), 9));  // something to evict
         expect_same(rig.ask(request).summary.beams, right);
-        EXPECT_EQ(rig.stepper().counts().n_preemptions, 0u);
+        EXPECT_EQ(rig.step_loop().counts().n_preemptions, 0u);
     }
     StepRig rig(model_, options(64, n_least - 1));
     ASSERT_EQ(rig.settings().budget.n_blocks, n_least - 1);
@@ -219,65 +220,65 @@ TEST_F(BeamJobTest, uses_every_block_there_is_and_refuses_to_need_one_more) {
     EXPECT_NE(refused.error().message.find("lower --beams"), std::string::npos);
 }
 
-TEST_F(BeamJobTest, holds_a_tail_for_each_beam_and_the_prompt_once) {
+TEST_F(RequestBeamsTest, holds_a_tail_for_each_beam_and_the_prompt_once) {
     StepRig rig(model_, options());
-    const Told told = rig.ask(beams_for(tokens(160), 10, {.n_beams = 4}));
-    EXPECT_EQ(told.summary.kv_blocks_shared, 160u / 16 + 4);
-    EXPECT_EQ(told.summary.kv_blocks_copied, 4u * (160 / 16 + 1));
+    const StreamResult result = rig.ask(beams_for(tokens(160), 10, {.n_beams = 4}));
+    EXPECT_EQ(result.summary.n_kv_blocks_shared, 160u / 16 + 4);
+    EXPECT_EQ(result.summary.n_kv_blocks_copied, 4u * (160 / 16 + 1));
     EXPECT_EQ(model_.n_rows_computed(), 160u + 9 * 4);
 }
 
-TEST_F(BeamJobTest, keeps_the_best_answer_for_the_next_turn) {
+TEST_F(RequestBeamsTest, keeps_the_best_answer_for_the_next_turn) {
     StepRig rig(model_, options());
     const std::vector<TokenId> prompt = tokens(30);
-    const Told told = rig.ask(beams_for(prompt, 20, {.n_beams = 4}));
-    const auto next = joined(joined(prompt, told.ids), tokens(3));
-    EXPECT_EQ(rig.ask(request_for(next, 1)).summary.timings.cached_n, 30u + 19);
+    const StreamResult result = rig.ask(beams_for(prompt, 20, {.n_beams = 4}));
+    const auto next = joined(joined(prompt, result.ids), tokens(3));
+    EXPECT_EQ(rig.ask(request_for(next, 1)).summary.timings.n_cached_tokens, 30u + 19);
 }
 
-TEST_F(BeamJobTest, keeps_an_answer_that_ended_before_the_others) {
+TEST_F(RequestBeamsTest, keeps_an_answer_that_ended_before_the_others) {
     const GenerateRequest request = beams_for(tokens(30), 20, {.n_beams = 2, .length_penalty = 0});
     const std::vector<TokenId> end_tokens = {naive(request)[0].ids[3]};
     const std::vector<Beam> right = naive(request, end_tokens);
     ASSERT_EQ(right[0].reason, FinishReason::stop);
     ASSERT_EQ(right[0].ids.size(), 3u);
     StepRig rig(model_, options(), {.tokenizer = nullptr, .end_tokens = end_tokens});
-    const Told told = rig.ask(request);
-    expect_same(told.summary.beams, right);
-    const auto next = joined(joined(request.prompt, told.ids), tokens(3));
-    EXPECT_EQ(rig.ask(request_for(next, 1)).summary.timings.cached_n, 30u + 3);
+    const StreamResult result = rig.ask(request);
+    expect_same(result.summary.beams, right);
+    const auto next = joined(joined(request.prompt, result.ids), tokens(3));
+    EXPECT_EQ(rig.ask(request_for(next, 1)).summary.timings.n_cached_tokens, 30u + 3);
 }
 
-TEST_F(BeamJobTest, ends_with_length_where_the_context_ends) {
+TEST_F(RequestBeamsTest, ends_with_length_where_the_context_ends) {
     EngineOptions o = options();
     o.context = 50;
     StepRig rig(model_, o);
     GenerateRequest request = beams_for(tokens(40), UINT32_MAX, {.n_beams = 3});
-    const Told told = rig.ask(request);
-    EXPECT_EQ(told.summary.reason, FinishReason::length);
+    const StreamResult result = rig.ask(request);
+    EXPECT_EQ(result.summary.reason, FinishReason::length);
     request.max_new_tokens = 10;
-    expect_same(told.summary.beams, naive(request));
-    const Told full = rig.ask(beams_for(tokens(50), UINT32_MAX, {.n_beams = 3}));
+    expect_same(result.summary.beams, naive(request));
+    const StreamResult full = rig.ask(beams_for(tokens(50), UINT32_MAX, {.n_beams = 3}));
     EXPECT_EQ(full.ids.size(), 0u);
     EXPECT_TRUE(full.summary.beams.empty());
     EXPECT_EQ(full.summary.reason, FinishReason::length);
 }
 
-TEST_F(BeamJobTest, tells_what_there_is_when_it_is_cancelled) {
+TEST_F(RequestBeamsTest, tells_what_there_is_when_it_is_cancelled) {
     StepRig rig(model_, options());
     const auto channel = rig.submit(beams_for(tokens(20), 100, {.n_beams = 3}));
     for (int i = 0; i < 6; ++i) rig.step();
     channel->cancel();
     rig.run();
-    const Told told = told_by(*channel);
-    EXPECT_EQ(told.summary.reason, FinishReason::cancelled);
-    ASSERT_EQ(told.summary.beams.size(), 3u);
-    EXPECT_EQ(told.ids, told.summary.beams[0].ids);
-    EXPECT_EQ(told.ids.size(), 6u);
-    EXPECT_EQ(rig.stepper().n_jobs(), 0u);
+    const StreamResult result = told_by(*channel);
+    EXPECT_EQ(result.summary.reason, FinishReason::cancelled);
+    ASSERT_EQ(result.summary.beams.size(), 3u);
+    EXPECT_EQ(result.ids, result.summary.beams[0].ids);
+    EXPECT_EQ(result.ids.size(), 6u);
+    EXPECT_EQ(rig.step_loop().n_requests(), 0u);
 }
 
-TEST_F(BeamJobTest, runs_no_more_sequences_than_there_may_be) {
+TEST_F(RequestBeamsTest, runs_no_more_sequences_than_there_may_be) {
     EngineOptions o = options();
     o.max_sequences = 8;
     StepRig rig(model_, o);
@@ -297,19 +298,19 @@ TEST_F(BeamJobTest, runs_no_more_sequences_than_there_may_be) {
               "--beams 9 is not in 1 .. 8, the sequences that run at once");
 }
 
-TEST_F(BeamJobTest, shows_the_rows_of_its_prompts_logits) {
+TEST_F(RequestBeamsTest, shows_the_rows_of_its_prompts_logits) {
     StepRig rig(model_, options(7, 60));
     GenerateRequest request = beams_for(tokens(40), 5, {.n_beams = 3});
     uint32_t n_seen = 0;
     request.on_prompt_logits = [&](uint32_t position, std::span<const float>) {
         EXPECT_EQ(position, n_seen++);
     };
-    const Told told = rig.ask(request);
+    const StreamResult result = rig.ask(request);
     EXPECT_EQ(n_seen, 40u);
-    expect_same(told.summary.beams, naive(request));
+    expect_same(result.summary.beams, naive(request));
 }
 
-TEST_F(BeamJobTest, refuses_what_it_cannot_mean) {
+TEST_F(RequestBeamsTest, refuses_what_it_cannot_mean) {
     StepRig rig(model_, options());
     const auto message = [&](GenerateRequest request) {
         const auto checked = check_request(request, rig.settings(), model_.spec(), nullptr);
@@ -329,7 +330,7 @@ TEST_F(BeamJobTest, refuses_what_it_cannot_mean) {
 
 // ---- text ----
 
-TEST_F(BeamJobTest, ends_a_beam_at_a_stop_string_whatever_the_others_say) {
+TEST_F(RequestBeamsTest, ends_a_beam_at_a_stop_string_whatever_the_others_say) {
     std::vector<std::string> pieces;
     for (uint32_t i = 0; i < model_.spec().vocab_size; ++i)
         pieces.push_back({static_cast<char>('a' + i % 7), static_cast<char>('a' + i % 5)});
@@ -351,15 +352,15 @@ TEST_F(BeamJobTest, ends_a_beam_at_a_stop_string_whatever_the_others_say) {
         NaiveBeams naive(cold(), *request.beams, {{}, 30, stops});
         const std::vector<Beam> right = naive.search(request.prompt);
         StepRig rig(model_, options(), {.tokenizer = &tokenizer, .end_tokens = {}});
-        const Told told = rig.ask(request);
-        expect_same(told.summary.beams, right);
-        for (const Beam& beam : told.summary.beams) {
+        const StreamResult result = rig.ask(request);
+        expect_same(result.summary.beams, right);
+        for (const Beam& beam : result.summary.beams) {
             const std::string all = text_of(beam.ids);
             const size_t end = std::min(all.find(request.stop[0]), all.find(request.stop[1]));
             EXPECT_EQ(beam.text, all.substr(0, end));
             EXPECT_EQ(end != std::string::npos, beam.reason == FinishReason::stop);
         }
-        EXPECT_EQ(told.text, told.summary.beams[0].text);
+        EXPECT_EQ(result.text, result.summary.beams[0].text);
     }
 }
 
@@ -390,7 +391,7 @@ class PickyModel final : public Model {
     TokenId refused_;
 };
 
-TEST_F(BeamJobTest, ends_only_the_search_whose_forward_fails) {
+TEST_F(RequestBeamsTest, ends_only_the_search_whose_forward_fails) {
     const GenerateRequest healthy = beams_for(tokens(9), 12, {.n_beams = 3});
     const PickyModel watched(model_, -1);
     const std::vector<Beam> right = StepRig(watched, options()).ask(healthy).summary.beams;
@@ -410,10 +411,10 @@ TEST_F(BeamJobTest, ends_only_the_search_whose_forward_fails) {
         const auto of_healthy = rig.submit(healthy);
         rig.run();
         expect_same(told_by(*of_healthy).summary.beams, right);
-        const Told told = told_by(*of_ill);
-        ASSERT_TRUE(told.error.has_value());
-        EXPECT_EQ(told.error->message, "layer 3: not a number");
-        EXPECT_TRUE(told.ids.empty());
+        const StreamResult result = told_by(*of_ill);
+        ASSERT_TRUE(result.error.has_value());
+        EXPECT_EQ(result.error->message, "layer 3: not a number");
+        EXPECT_TRUE(result.ids.empty());
         return;
     }
     FAIL() << "no token is the ill search's alone";

@@ -1,7 +1,7 @@
-// KvFamily: what sequences that come from one prompt, samples or beams, hold together: how many
+// SequenceGroup: what sequences that come from one prompt, samples or beams, hold together: how many
 // blocks sharing costs, and how many copies would.
 //
-// Owner   the jobs and submissions that belong to it.   Threads  the engine thread, once submitted.
+// Owner   the requests and queued that belong to it.   Threads  the engine thread, once submitted.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace kvik {
 
-struct KvFamily {
+struct SequenceGroup {
     uint32_t n_shared = 0;    // most different blocks that they have held at a time
     uint32_t n_copied = 0;    // most blocks that they would have held, each its own
     uint64_t counted_in = 0;  // the step in which they were counted last

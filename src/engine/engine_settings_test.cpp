@@ -1,4 +1,4 @@
-#include "engine/settings.h"
+#include "engine/engine_settings.h"
 
 #include <gtest/gtest.h>
 
@@ -20,44 +20,44 @@ EngineOptions small() {
     return options;
 }
 
-TEST(Settings, context_is_the_models_or_the_default_or_what_the_budget_holds) {
+TEST(EngineSettings, context_is_the_models_or_the_default_or_what_the_budget_holds) {
     EngineOptions options;
     options.cache_bytes = 8 << 20;
-    EXPECT_EQ(settle(options, spec_of(1000))->context, 1000u);
-    EXPECT_EQ(settle(options, spec_of(100000))->context, kDefaultContext);
+    EXPECT_EQ(resolve_settings(options, spec_of(1000))->context, 1000u);
+    EXPECT_EQ(resolve_settings(options, spec_of(100000))->context, kDefaultContext);
     options.cache_bytes = 100000;
-    const Settings tight = *settle(options, spec_of(100000));
+    const EngineSettings tight = *resolve_settings(options, spec_of(100000));
     EXPECT_EQ(tight.context, tight.capacity());
     EXPECT_LT(tight.context, kDefaultContext);
 }
 
-TEST(Settings, context_that_was_asked_for_is_kept) {
+TEST(EngineSettings, context_that_was_asked_for_is_kept) {
     EngineOptions options;
     options.cache_bytes = 100000;
     options.context = 9000;
-    EXPECT_EQ(settle(options, spec_of(100000))->context, 9000u);
+    EXPECT_EQ(resolve_settings(options, spec_of(100000))->context, 9000u);
 }
 
-TEST(Settings, refuses_a_context_longer_than_the_models_naming_both) {
+TEST(EngineSettings, refuses_a_context_longer_than_the_models_naming_both) {
     EngineOptions options = small();
     options.context = 2000;
-    const auto refused = settle(options, spec_of(1000));
+    const auto refused = resolve_settings(options, spec_of(1000));
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().kind, ErrorKind::usage);
     EXPECT_EQ(refused.error().message,
               "--ctx 2000 is more than the 1000 tokens that the model was made for: lower it");
 }
 
-TEST(Settings, refuses_a_budget_that_cannot_hold_the_least_sequence) {
+TEST(EngineSettings, refuses_a_budget_that_cannot_hold_the_least_sequence) {
     EngineOptions options;
     options.cache_bytes = 4000;
-    const auto refused = settle(options, spec_of(1000));
+    const auto refused = resolve_settings(options, spec_of(1000));
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().kind, ErrorKind::memory);
     EXPECT_NE(refused.error().message.find("--cache-ram"), std::string::npos);
 }
 
-TEST(Settings, a_budget_holds_more_tokens_of_layers_with_windows) {
+TEST(EngineSettings, a_budget_holds_more_tokens_of_layers_with_windows) {
     HashModelOptions windows{.n_layers = 4, .windows = {0, 40, 40, 40}};
     HashModelOptions whole = windows;
     whole.windows.clear();
@@ -65,9 +65,9 @@ TEST(Settings, a_budget_holds_more_tokens_of_layers_with_windows) {
         EngineOptions engine;
         engine.cache_bytes = 1 << 20;
         engine.block_tokens = 16;
-        return settle(engine, HashModel(options).spec())->capacity();
+        return resolve_settings(engine, HashModel(options).spec())->capacity();
     };
-    const Settings settings = *settle(small(), HashModel(windows).spec());
+    const EngineSettings settings = *resolve_settings(small(), HashModel(windows).spec());
     EXPECT_LE(settings.kv.most_blocks(settings.capacity(), kLeastTokens), settings.budget.n_blocks);
     EXPECT_GT(settings.kv.most_blocks(settings.capacity() + 1, kLeastTokens),
               settings.budget.n_blocks);
@@ -76,7 +76,7 @@ TEST(Settings, a_budget_holds_more_tokens_of_layers_with_windows) {
     EXPECT_EQ(capacity_of(windows), capacity_of(whole)) << "the widest window is kept whole";
 }
 
-TEST(Settings, refuses_numbers_out_of_their_range) {
+TEST(EngineSettings, refuses_numbers_out_of_their_range) {
     for (auto change : std::initializer_list<void (*)(EngineOptions&)>{
              [](EngineOptions& o) { o.ubatch = 0; }, [](EngineOptions& o) { o.ubatch = 100000; },
              [](EngineOptions& o) { o.block_tokens = 48; },
@@ -84,34 +84,34 @@ TEST(Settings, refuses_numbers_out_of_their_range) {
              [](EngineOptions& o) { o.max_sequences = 0; }}) {
         EngineOptions options = small();
         change(options);
-        const auto refused = settle(options, spec_of(1000));
+        const auto refused = resolve_settings(options, spec_of(1000));
         ASSERT_FALSE(refused.has_value());
         EXPECT_EQ(refused.error().kind, ErrorKind::usage);
     }
 }
 
-TEST(Settings, logits_rows_fit_their_bytes_and_every_sequence_has_one) {
-    EXPECT_EQ(settle(small(), spec_of(1000))->n_logits_rows, 64u);
-    EXPECT_EQ(settle(small(), spec_of(1000, 262144))->n_logits_rows, 32u);
+TEST(EngineSettings, logits_rows_fit_their_bytes_and_every_sequence_has_one) {
+    EXPECT_EQ(resolve_settings(small(), spec_of(1000))->n_logits_rows, 64u);
+    EXPECT_EQ(resolve_settings(small(), spec_of(1000, 262144))->n_logits_rows, 32u);
     EngineOptions many = small();
     many.max_sequences = 100;
-    EXPECT_EQ(settle(many, spec_of(1000, 262144))->n_logits_rows, 100u);
+    EXPECT_EQ(resolve_settings(many, spec_of(1000, 262144))->n_logits_rows, 100u);
 }
 
-TEST(Settings, whatever_kv_depends_on_makes_another_namespace) {
-    const NamespaceKey plain = settle(small(), spec_of(1000))->ns;
-    EXPECT_EQ(settle(small(), spec_of(1000))->ns, plain);
+TEST(EngineSettings, whatever_kv_depends_on_makes_another_namespace) {
+    const NamespaceKey plain = resolve_settings(small(), spec_of(1000))->ns;
+    EXPECT_EQ(resolve_settings(small(), spec_of(1000))->ns, plain);
     EngineOptions f32 = small(), q8 = small(), act = small(), block = small();
     f32.kv_type = KvType::f32;
     q8.kv_type = KvType::q8;
     act.act = "f32";
     block.block_tokens = 16;
     for (const EngineOptions& options : {f32, q8, act, block}) {
-        EXPECT_NE(settle(options, spec_of(1000))->ns, plain);
+        EXPECT_NE(resolve_settings(options, spec_of(1000))->ns, plain);
     }
     ModelSpec other = spec_of(1000);
     other.fingerprint += "x";
-    EXPECT_NE(settle(small(), other)->ns, plain);
+    EXPECT_NE(resolve_settings(small(), other)->ns, plain);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
-// BeamJob: the beams of one request under beam search: a sequence for each, which shares with its
+// RequestBeams: the beams of one request under beam search: a sequence for each, which shares with its
 // parent all blocks but the tail it writes to, and the search that waits for their rows.
 //
-// Use     the stem is the request's own sequence; it computes the prompt, whose row begins the
+// Use     the prompt_sequence is the request's own sequence; it computes the prompt, whose row begins the
 //         search. From then on the beams are what is computed. When a row of each has come, the
 //         search says which go on: the last child of a beam takes its sequence over, the others are
 //         forks. give_up() publishes and lets go of all KV; restore() before each plan brings it
@@ -28,7 +28,7 @@ namespace kvik {
 
 enum class WatchText : uint8_t { off, on };  // on: stop strings may end a beam
 
-struct BeamJobParts {
+struct RequestBeamsParts {
     BeamSearchOptions search;
     Answer blank;  // before its first token
     WatchText watch = WatchText::off;
@@ -36,28 +36,28 @@ struct BeamJobParts {
     std::optional<NamespaceKey> ns;  // nothing: KV is neither found nor published
 };
 
-class BeamJob {
+class RequestBeams {
   public:
     using Row = BeamSearch::Row;
 
-    explicit BeamJob(BeamJobParts parts);
+    explicit RequestBeams(RequestBeamsParts parts);
 
     uint32_t n_most() const { return n_most_; }  // beams that it may have
     bool has_begun() const { return has_begun_; }
     bool is_over() const { return search_.is_over(); }
 
-    Result<void> begin(const Sequence& stem, const Row& row);
+    Result<void> begin(const Sequence& prompt_sequence, const Row& row);
     Result<void> take_row(uint32_t beam, const Row& row);
 
     uint32_t n_beams() const { return static_cast<uint32_t>(beams_.size()); }
     Sequence& sequence(uint32_t beam) { return beams_[beam].sequence; }
     const Sequence& sequence(uint32_t beam) const { return beams_[beam].sequence; }
-    SequenceView view(const Sequence& stem, uint32_t beam) const;
+    SequenceView view(const Sequence& prompt_sequence, uint32_t beam) const;
 
     void give_up();
-    void restore(const Sequence& stem);
-    // Places that its tables will soon take beyond the stem's, when none of them holds a block.
-    uint32_t n_places_wanted(const Sequence& stem) const;
+    void restore(const Sequence& prompt_sequence);
+    // Places that its tables will soon take beyond the prompt_sequence's, when none of them holds a block.
+    uint32_t n_places_wanted(const Sequence& prompt_sequence) const;
 
     void stop(FinishReason reason) { search_.stop(reason); }
     std::vector<Beam> results() const;  // with their text
@@ -84,8 +84,8 @@ class BeamJob {
     void publish(Sequence& sequence, uint32_t n_tokens);
     void move_beams();
     bool is_waiting(uint32_t beam) const { return beams_[beam].sequence.n_computed() == 0; }
-    Source source_of(const Sequence& stem, uint32_t beam) const;
-    uint32_t limit_of(const Sequence& stem, uint32_t beam) const;
+    Source source_of(const Sequence& prompt_sequence, uint32_t beam) const;
+    uint32_t limit_of(const Sequence& prompt_sequence, uint32_t beam) const;
 
     BeamSearch search_;
     uint32_t n_most_;

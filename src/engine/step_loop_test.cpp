@@ -1,5 +1,5 @@
 // What one step does, and what it leaves alone.
-#include "engine/stepper.h"
+#include "engine/step_loop.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace kvik {
 namespace {
 
-class StepperTest : public ::testing::Test {
+class StepLoopTest : public ::testing::Test {
   protected:
     EngineOptions options(uint32_t ubatch = 64, uint32_t n_blocks = 200) {
         return options_of(model_.spec().kv, ubatch, 16, n_blocks);
@@ -20,29 +20,29 @@ class StepperTest : public ::testing::Test {
     Expected expected(const GenerateRequest& request) {
         return oracle([&](std::span<const TokenId> t) { return model_.cold_logits(t); }, request);
     }
-    static Told told_by(StreamChannel& channel) {
-        Told told;
-        listen(channel, told);
-        return told;
+    static StreamResult told_by(StreamChannel& channel) {
+        StreamResult result;
+        listen(channel, result);
+        return result;
     }
 
     HashModel model_;
     Random random_{1};
 };
 
-TEST_F(StepperTest, computes_one_token_of_a_cached_prompt_whose_logits_it_lacks) {
+TEST_F(StepLoopTest, computes_one_token_of_a_cached_prompt_whose_logits_it_lacks) {
     StepRig rig(model_, options());
     std::vector<TokenId> prompt = tokens(77);
     rig.ask(request_for(prompt, 1));
     prompt.resize(50);
     const GenerateRequest shorter = request_for(prompt, 1);
-    const Told told = rig.ask(shorter);
+    const StreamResult result = rig.ask(shorter);
     EXPECT_EQ(model_.n_rows_computed(), 78u);
-    EXPECT_EQ(told.summary.timings.cached_n, 49u);
-    EXPECT_EQ(told.ids, expected(shorter).ids);
+    EXPECT_EQ(result.summary.timings.n_cached_tokens, 49u);
+    EXPECT_EQ(result.ids, expected(shorter).ids);
 }
 
-TEST_F(StepperTest, shares_nothing_between_salts_neither_cached_nor_as_twins) {
+TEST_F(StepLoopTest, shares_nothing_between_salts_neither_cached_nor_as_twins) {
     StepRig rig(model_, options());
     GenerateRequest request = request_for(tokens(77), 1);
     const Expected right = expected(request);
@@ -54,20 +54,21 @@ TEST_F(StepperTest, shares_nothing_between_salts_neither_cached_nor_as_twins) {
     rig.run();
     EXPECT_EQ(model_.n_rows_computed(), 3 * 77u);
     for (const auto& channel : channels) EXPECT_EQ(told_by(*channel).ids, right.ids);
-    EXPECT_EQ(rig.ask(request).summary.timings.cached_n, 77u);
+    EXPECT_EQ(rig.ask(request).summary.timings.n_cached_tokens, 77u);
 }
 
-TEST_F(StepperTest, goes_on_from_an_answer_as_from_a_prompt) {
+TEST_F(StepLoopTest, goes_on_from_an_answer_as_from_a_prompt) {
     StepRig rig(model_, options());
     const std::vector<TokenId> prompt = tokens(30);
-    const Told first = rig.ask(request_for(prompt, 20));
+    const StreamResult first = rig.ask(request_for(prompt, 20));
     // The last token picked has no KV yet; the new turn's three follow it.
-    const Told second = rig.ask(request_for(joined(joined(prompt, first.ids), tokens(3)), 1));
-    EXPECT_EQ(second.summary.timings.cached_n, 30u + 19);
-    EXPECT_EQ(second.summary.timings.prompt_n, 30u + 20 + 3);
+    const StreamResult second =
+        rig.ask(request_for(joined(joined(prompt, first.ids), tokens(3)), 1));
+    EXPECT_EQ(second.summary.timings.n_cached_tokens, 30u + 19);
+    EXPECT_EQ(second.summary.timings.n_prompt_tokens, 30u + 20 + 3);
 }
 
-TEST_F(StepperTest, neither_finds_nor_publishes_where_the_cache_is_off) {
+TEST_F(StepLoopTest, neither_finds_nor_publishes_where_the_cache_is_off) {
     for (const bool whole_engine : {false, true}) {
         EngineOptions o = options();
         o.cache = whole_engine ? CachePolicy::off : CachePolicy::reuse;
@@ -75,15 +76,15 @@ TEST_F(StepperTest, neither_finds_nor_publishes_where_the_cache_is_off) {
         GenerateRequest request = request_for(tokens(40), 3);
         if (!whole_engine) request.cache = CachePolicy::off;
         rig.ask(request);
-        EXPECT_EQ(rig.ask(request).summary.timings.cached_n, 0u);
-        EXPECT_EQ(rig.stepper().cache_stats().cached_tokens, 0u);
+        EXPECT_EQ(rig.ask(request).summary.timings.n_cached_tokens, 0u);
+        EXPECT_EQ(rig.step_loop().cache_stats().n_cached_tokens, 0u);
         EXPECT_EQ(rig.n_used_blocks(), 0u);
     }
 }
 
 // ---- twins ----
 
-TEST_F(StepperTest, computes_a_prefix_once_for_twins_that_arrive_together) {
+TEST_F(StepLoopTest, computes_a_prefix_once_for_twins_that_arrive_together) {
     StepRig rig(model_, options());
     const std::vector<TokenId> shared = tokens(100);
     std::vector<GenerateRequest> requests;
@@ -99,7 +100,7 @@ TEST_F(StepperTest, computes_a_prefix_once_for_twins_that_arrive_together) {
     }
 }
 
-TEST_F(StepperTest, computes_the_prompt_of_n_answers_once) {
+TEST_F(StepLoopTest, computes_the_prompt_of_n_answers_once) {
     StepRig rig(model_, options());
     const std::vector<TokenId> prompt = tokens(100);
     for (uint32_t i = 0; i < 8; ++i) rig.submit(request_for(prompt, 4, i));
@@ -107,38 +108,38 @@ TEST_F(StepperTest, computes_the_prompt_of_n_answers_once) {
     EXPECT_EQ(model_.n_rows_computed(), 100u + 8 * 3);
 }
 
-TEST_F(StepperTest, shares_a_prefix_with_a_twin_that_is_still_busy_with_its_own_prompt) {
+TEST_F(StepLoopTest, shares_a_prefix_with_a_twin_that_is_still_busy_with_its_own_prompt) {
     StepRig rig(model_, options(16));
     const std::vector<TokenId> shared = tokens(40);
     const auto leader = rig.submit(request_for(joined(shared, tokens(400)), 1));
     const auto twin = rig.submit(request_for(joined(shared, tokens(1)), 1));
-    Told of_leader, of_twin;
+    StreamResult of_leader, of_twin;
     while (!of_twin.ended) {
         ASSERT_TRUE(rig.step());
         listen(*leader, of_leader);
         listen(*twin, of_twin);
     }
     EXPECT_FALSE(of_leader.ended);
-    EXPECT_EQ(of_twin.summary.timings.cached_n, 40u);
+    EXPECT_EQ(of_twin.summary.timings.n_cached_tokens, 40u);
     rig.run();
     EXPECT_EQ(model_.n_rows_computed(), 40u + 400 + 1);
 }
 
-TEST_F(StepperTest, lets_others_pass_a_twin_that_waits) {
+TEST_F(StepLoopTest, lets_others_pass_a_twin_that_waits) {
     StepRig rig(model_, options(16));
     const std::vector<TokenId> shared = tokens(200);
     rig.submit(request_for(shared, 1));
     rig.submit(request_for(shared, 1));
     const auto other = rig.submit(request_for(tokens(1), 2));
-    Told told;
+    StreamResult result;
     for (int i = 0; i < 2; ++i) rig.step();
-    listen(*other, told);
-    EXPECT_EQ(told.ids.size(), 2u);
+    listen(*other, result);
+    EXPECT_EQ(result.ids.size(), 2u);
 }
 
 // ---- fairness ----
 
-TEST_F(StepperTest, gives_running_streams_a_token_every_step_while_a_long_prompt_is_computed) {
+TEST_F(StepLoopTest, gives_running_streams_a_token_every_step_while_a_long_prompt_is_computed) {
     StepRig rig(model_, options(16));
     std::vector<std::shared_ptr<StreamChannel>> streams;
     for (int i = 0; i < 4; ++i) streams.push_back(rig.submit(request_for(tokens(3), 60)));
@@ -154,20 +155,20 @@ TEST_F(StepperTest, gives_running_streams_a_token_every_step_while_a_long_prompt
     EXPECT_EQ(told_by(*prompt).ids.size(), 1u);
 }
 
-TEST_F(StepperTest, runs_at_most_max_sequences_and_takes_the_rest_in_order) {
+TEST_F(StepLoopTest, runs_at_most_max_sequences_and_takes_the_rest_in_order) {
     EngineOptions o = options();
     o.max_sequences = 2;
     StepRig rig(model_, o);
     std::vector<std::shared_ptr<StreamChannel>> channels;
     for (int i = 0; i < 5; ++i) channels.push_back(rig.submit(request_for(tokens(4), 3)));
     std::vector<size_t> ended;
-    std::vector<Told> told(5);
+    std::vector<StreamResult> result(5);
     while (rig.step()) {
-        EXPECT_LE(rig.stepper().n_jobs(), 2u);
+        EXPECT_LE(rig.step_loop().n_requests(), 2u);
         for (size_t i = 0; i < 5; ++i) {
-            if (told[i].ended) continue;
-            listen(*channels[i], told[i]);
-            if (told[i].ended) ended.push_back(i);
+            if (result[i].ended) continue;
+            listen(*channels[i], result[i]);
+            if (result[i].ended) ended.push_back(i);
         }
     }
     EXPECT_EQ(ended, (std::vector<size_t>{0, 1, 2, 3, 4}));
@@ -175,7 +176,7 @@ TEST_F(StepperTest, runs_at_most_max_sequences_and_takes_the_rest_in_order) {
 
 // ---- ends ----
 
-TEST_F(StepperTest, ends_a_cancelled_request_in_the_next_step_wherever_it_is) {
+TEST_F(StepLoopTest, ends_a_cancelled_request_in_the_next_step_wherever_it_is) {
     EngineOptions o = options(16);
     o.max_sequences = 2;
     StepRig rig(model_, o);
@@ -187,25 +188,25 @@ TEST_F(StepperTest, ends_a_cancelled_request_in_the_next_step_wherever_it_is) {
     for (const auto& channel : {decoding, prefilling, queued}) channel->cancel();
     rig.step();
     for (const auto& channel : {decoding, prefilling, queued}) {
-        const Told told = told_by(*channel);
-        EXPECT_TRUE(told.ended);
-        EXPECT_EQ(told.summary.reason, FinishReason::cancelled);
+        const StreamResult result = told_by(*channel);
+        EXPECT_TRUE(result.ended);
+        EXPECT_EQ(result.summary.reason, FinishReason::cancelled);
     }
     rig.run();
     EXPECT_EQ(told_by(*kept).ids.size(), 3u);
 }
 
-TEST_F(StepperTest, keeps_what_a_cancelled_prompt_had_computed) {
+TEST_F(StepLoopTest, keeps_what_a_cancelled_prompt_had_computed) {
     StepRig rig(model_, options(16));
     const std::vector<TokenId> prompt = tokens(300);
     const auto channel = rig.submit(request_for(prompt, 1));
     for (int i = 0; i < 4; ++i) rig.step();
     channel->cancel();
     rig.run();
-    EXPECT_EQ(rig.ask(request_for(prompt, 1)).summary.timings.cached_n, 64u);
+    EXPECT_EQ(rig.ask(request_for(prompt, 1)).summary.timings.n_cached_tokens, 64u);
 }
 
-TEST_F(StepperTest, stops_at_an_end_token_without_emitting_it) {
+TEST_F(StepLoopTest, stops_at_an_end_token_without_emitting_it) {
     GenerateRequest request = request_for(tokens(20), 8);
     const Expected all = expected(request);
     request.max_new_tokens = 4;
@@ -213,93 +214,93 @@ TEST_F(StepperTest, stops_at_an_end_token_without_emitting_it) {
     ASSERT_EQ(std::count(cut.ids.begin(), cut.ids.end(), all.ids[4]), 0);
     request.max_new_tokens = 8;
     StepRig rig(model_, options(), {.end_tokens = {all.ids[4]}});
-    const Told told = rig.ask(request);
-    EXPECT_EQ(told.ids, cut.ids);
-    EXPECT_EQ(told.summary.logits_sha256, cut.hash);
-    EXPECT_EQ(told.summary.reason, FinishReason::stop);
+    const StreamResult result = rig.ask(request);
+    EXPECT_EQ(result.ids, cut.ids);
+    EXPECT_EQ(result.summary.logits_sha256, cut.hash);
+    EXPECT_EQ(result.summary.reason, FinishReason::stop);
     request.end_tokens = EndTokens::ignore;
     EXPECT_EQ(rig.ask(request).ids, all.ids);
 }
 
-TEST_F(StepperTest, computes_the_prompt_and_no_token_when_none_is_wanted) {
+TEST_F(StepLoopTest, computes_the_prompt_and_no_token_when_none_is_wanted) {
     StepRig rig(model_, options());
     const std::vector<TokenId> prompt = tokens(20);
-    const Told told = rig.ask(request_for(prompt, 0));
-    EXPECT_TRUE(told.ids.empty());
-    EXPECT_EQ(told.summary.reason, FinishReason::length);
-    EXPECT_EQ(told.summary.timings.decode_n, 0u);
-    EXPECT_EQ(rig.ask(request_for(prompt, 1)).summary.timings.cached_n, 20u);
+    const StreamResult result = rig.ask(request_for(prompt, 0));
+    EXPECT_TRUE(result.ids.empty());
+    EXPECT_EQ(result.summary.reason, FinishReason::length);
+    EXPECT_EQ(result.summary.timings.n_generated_tokens, 0u);
+    EXPECT_EQ(rig.ask(request_for(prompt, 1)).summary.timings.n_cached_tokens, 20u);
 }
 
-TEST_F(StepperTest, ends_with_length_where_the_context_ends) {
+TEST_F(StepLoopTest, ends_with_length_where_the_context_ends) {
     EngineOptions o = options();
     o.context = 50;
     StepRig rig(model_, o);
-    const Told told = rig.ask(request_for(tokens(40), UINT32_MAX));
-    EXPECT_EQ(told.ids.size(), 10u);
-    EXPECT_EQ(told.summary.reason, FinishReason::length);
-    const Told full = rig.ask(request_for(tokens(50), UINT32_MAX));
+    const StreamResult result = rig.ask(request_for(tokens(40), UINT32_MAX));
+    EXPECT_EQ(result.ids.size(), 10u);
+    EXPECT_EQ(result.summary.reason, FinishReason::length);
+    const StreamResult full = rig.ask(request_for(tokens(50), UINT32_MAX));
     EXPECT_EQ(full.ids.size(), 0u);
     EXPECT_EQ(full.summary.reason, FinishReason::length);
 }
 
-TEST_F(StepperTest, lets_one_sequence_use_every_block_there_is) {
+TEST_F(StepLoopTest, lets_one_sequence_use_every_block_there_is) {
     StepRig rig(model_, options(64, 8));
     const auto n_all = static_cast<uint32_t>(rig.settings().capacity());
     GenerateRequest request = request_for(tokens(20), n_all - 20);
     rig.ask(request_for(tokens(60), 9));  // something to evict
     rig.ask(request);
-    const Told warm = rig.ask(request);
+    const StreamResult warm = rig.ask(request);
     EXPECT_EQ(warm.ids, expected(request).ids);
 }
 
-TEST_F(StepperTest, lets_a_prompt_fill_the_cache_and_go_on_from_there) {
+TEST_F(StepLoopTest, lets_a_prompt_fill_the_cache_and_go_on_from_there) {
     StepRig rig(model_, options(64, 8));
     const auto n_all = static_cast<uint32_t>(rig.settings().capacity());
     const GenerateRequest request = request_for(tokens(n_all - 8), 6);
     EXPECT_EQ(rig.ask(request).ids, expected(request).ids);
 }
 
-TEST_F(StepperTest, finds_again_what_is_still_cached_of_a_preempted_sequence) {
+TEST_F(StepLoopTest, finds_again_what_is_still_cached_of_a_preempted_sequence) {
     StepRig rig(model_, options(64, 8));
     rig.submit(request_for(tokens(40), 50));
     rig.submit(request_for(tokens(40), 50));
     rig.run();
-    EXPECT_EQ(rig.stepper().counts().n_preemptions, 1u);
-    EXPECT_GE(rig.stepper().counts().n_hit_tokens, 32u);
+    EXPECT_EQ(rig.step_loop().counts().n_preemptions, 1u);
+    EXPECT_GE(rig.step_loop().counts().n_hit_tokens, 32u);
     EXPECT_LE(model_.n_rows_computed(), 2u * (40 + 49) + 32);
 }
 
 // ---- what callers may see ----
 
-TEST_F(StepperTest, tells_the_logprob_of_the_raw_distribution) {
+TEST_F(StepLoopTest, tells_the_logprob_of_the_raw_distribution) {
     StepRig rig(model_, options());
     GenerateRequest request = request_for(tokens(20), 3);
     request.want_logprobs = true;
-    const Told told = rig.ask(request);
+    const StreamResult result = rig.ask(request);
     std::vector<TokenId> so_far = request.prompt;
     for (size_t i = 0; i < 3; ++i) {
         const std::vector<float> row = model_.cold_logits(so_far);
-        EXPECT_EQ(told.logprobs[i], static_cast<float>(log_softmax_at(row, told.ids[i])));
-        so_far.push_back(told.ids[i]);
+        EXPECT_EQ(result.logprobs[i], static_cast<float>(log_softmax_at(row, result.ids[i])));
+        so_far.push_back(result.ids[i]);
     }
 }
 
 // Its first token is picked from a row that was kept, without what a forward notes.
-TEST_F(StepperTest, tells_the_same_logprobs_of_a_prompt_that_is_cached) {
+TEST_F(StepLoopTest, tells_the_same_logprobs_of_a_prompt_that_is_cached) {
     StepRig rig(model_, options());
     GenerateRequest request = request_for(tokens(20), 3);
     request.want_logprobs = true;
     request.sampling.top_p = 0.9f;
-    const Told cold = rig.ask(request);
-    const uint64_t n_rows = rig.stepper().counts().n_rows;
-    const Told warm = rig.ask(request);
-    EXPECT_EQ(rig.stepper().counts().n_rows, n_rows + 2) << "the prompt was cached";
+    const StreamResult cold = rig.ask(request);
+    const uint64_t n_rows = rig.step_loop().counts().n_computed_tokens;
+    const StreamResult warm = rig.ask(request);
+    EXPECT_EQ(rig.step_loop().counts().n_computed_tokens, n_rows + 2) << "the prompt was cached";
     EXPECT_EQ(cold.ids, warm.ids);
     EXPECT_EQ(cold.logprobs, warm.logprobs);
 }
 
-TEST_F(StepperTest, shows_every_row_of_the_prompts_logits_once_in_order) {
+TEST_F(StepLoopTest, shows_every_row_of_the_prompts_logits_once_in_order) {
     StepRig rig(model_, options(1, 8));
     const std::vector<TokenId> prompt = tokens(80);
     rig.ask(request_for(prompt, 2));  // cached, and computed again all the same
@@ -315,7 +316,7 @@ TEST_F(StepperTest, shows_every_row_of_the_prompts_logits_once_in_order) {
     rig.run();
     EXPECT_EQ(n_seen, 80u);
     EXPECT_EQ(told_by(*channel).ids, expected(request).ids);
-    EXPECT_GT(rig.stepper().counts().n_preemptions, 0u);
+    EXPECT_GT(rig.step_loop().counts().n_preemptions, 0u);
 }
 
 // ---- failures ----
@@ -342,7 +343,7 @@ class FragileModel final : public Model {
     TokenId poison_;
 };
 
-TEST_F(StepperTest, ends_only_the_sequence_whose_forward_fails) {
+TEST_F(StepLoopTest, ends_only_the_sequence_whose_forward_fails) {
     const GenerateRequest healthy[2] = {request_for({1, 2, 3}, 6), request_for({6, 7}, 6)};
     const std::vector<TokenId> right[2] = {expected(healthy[0]).ids, expected(healthy[1]).ids};
     const std::vector<TokenId> used = joined(joined({1, 2, 3, 4, 5, 6, 7}, right[0]), right[1]);
@@ -356,9 +357,9 @@ TEST_F(StepperTest, ends_only_the_sequence_whose_forward_fails) {
     rig.run();
     EXPECT_EQ(told_by(*before).ids, right[0]);
     EXPECT_EQ(told_by(*after).ids, right[1]);
-    const Told told = told_by(*ill);
-    ASSERT_TRUE(told.error.has_value());
-    EXPECT_EQ(told.error->message, "layer 3: not a number");
+    const StreamResult result = told_by(*ill);
+    ASSERT_TRUE(result.error.has_value());
+    EXPECT_EQ(result.error->message, "layer 3: not a number");
     EXPECT_EQ(rig.n_used_blocks(), 2u);  // the healthy ones'
 }
 

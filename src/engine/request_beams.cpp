@@ -1,4 +1,4 @@
-#include "engine/beam_job.h"
+#include "engine/request_beams.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 
 namespace kvik {
 
-BeamJob::BeamJob(BeamJobParts parts)
+RequestBeams::RequestBeams(RequestBeamsParts parts)
     : search_(parts.search),
       n_most_(parts.search.params.n_beams),
       blank_(std::move(parts.blank)),
@@ -17,15 +17,16 @@ BeamJob::BeamJob(BeamJobParts parts)
 
 // ---- rows, and what the search makes of them ----
 
-Result<void> BeamJob::begin(const Sequence& stem, const Row& row) {
-    KVIK_CHECK(!has_begun_ && stem.has_caught_up(), "a search begins once, with the prompt's row");
+Result<void> RequestBeams::begin(const Sequence& prompt_sequence, const Row& row) {
+    KVIK_CHECK(!has_begun_ && prompt_sequence.has_caught_up(),
+               "a search begins once, with the prompt's row");
     has_begun_ = true;
-    beams_.push_back(
-        {stem.fork(), watch_ == WatchText::on ? std::make_unique<Answer>(blank_) : nullptr});
+    beams_.push_back({prompt_sequence.fork(),
+                      watch_ == WatchText::on ? std::make_unique<Answer>(blank_) : nullptr});
     return take_row(0, row);
 }
 
-Result<void> BeamJob::take_row(uint32_t beam, const Row& row) {
+Result<void> RequestBeams::take_row(uint32_t beam, const Row& row) {
     KVIK_TRY_VOID(search_.take_row(beam, row));
     if (!search_.has_all_rows()) return {};
     children_.clear();
@@ -35,7 +36,7 @@ Result<void> BeamJob::take_row(uint32_t beam, const Row& row) {
     return {};
 }
 
-BeamSearch::Ending BeamJob::ending_of(const BeamSearch::Move& move) {
+BeamSearch::Ending RequestBeams::ending_of(const BeamSearch::Move& move) {
     if (blank_.is_end(move.token)) return BeamSearch::Ending::without_token;
     if (watch_ == WatchText::off) return BeamSearch::Ending::none;
     auto answer = std::make_unique<Answer>(*beams_[move.parent].answer);
@@ -45,13 +46,13 @@ BeamSearch::Ending BeamJob::ending_of(const BeamSearch::Move& move) {
     return stops ? BeamSearch::Ending::with_token : BeamSearch::Ending::none;
 }
 
-std::unique_ptr<Answer> BeamJob::take_answer(const BeamSearch::Move& move) {
+std::unique_ptr<Answer> RequestBeams::take_answer(const BeamSearch::Move& move) {
     const auto child = std::find_if(children_.begin(), children_.end(),
                                     [&](const Child& c) { return c.move == move; });
     return child == children_.end() ? nullptr : std::move(child->answer);
 }
 
-void BeamJob::move_beams() {
+void RequestBeams::move_beams() {
     const std::span<const BeamSearch::Move> moves = search_.moves();
     std::vector<uint32_t> n_children(beams_.size());
     for (const BeamSearch::Move& move : moves) ++n_children[move.parent];
@@ -68,19 +69,19 @@ void BeamJob::move_beams() {
 
 // ---- KV that goes and comes back ----
 
-void BeamJob::drop() {
+void RequestBeams::drop() {
     for (Running& beam : beams_) beam.sequence.give_up();
 }
 
-void BeamJob::give_up() {
+void RequestBeams::give_up() {
     for (Running& beam : beams_) publish(beam.sequence, beam.sequence.n_computed());
     drop();
     search_.forget_rows();
 }
 
-// The stem or an earlier beam: who has the most tokens in common with it.
-BeamJob::Source BeamJob::source_of(const Sequence& stem, uint32_t beam) const {
-    Source source = {&stem, stem.n_tokens()};
+// The prompt_sequence or an earlier beam: who has the most tokens in common with it.
+RequestBeams::Source RequestBeams::source_of(const Sequence& prompt_sequence, uint32_t beam) const {
+    Source source = {&prompt_sequence, prompt_sequence.n_tokens()};
     for (uint32_t i = 0; i < beam; ++i) {
         const Sequence& other = beams_[i].sequence;
         const uint32_t n = common_prefix(other.tokens(), beams_[beam].sequence.tokens());
@@ -90,33 +91,33 @@ BeamJob::Source BeamJob::source_of(const Sequence& stem, uint32_t beam) const {
 }
 
 // To how many tokens a beam may be computed before others have forked from it.
-uint32_t BeamJob::limit_of(const Sequence& stem, uint32_t beam) const {
+uint32_t RequestBeams::limit_of(const Sequence& prompt_sequence, uint32_t beam) const {
     const Sequence& sequence = beams_[beam].sequence;
     uint32_t limit = sequence.n_tokens();
     for (uint32_t i = beam + 1; i < n_beams(); ++i) {
         if (!is_waiting(i)) continue;
-        const Source source = source_of(stem, i);
+        const Source source = source_of(prompt_sequence, i);
         if (source.sequence == &sequence) limit = std::min(limit, source.n_tokens);
     }
     return limit;
 }
 
-SequenceView BeamJob::view(const Sequence& stem, uint32_t beam) const {
+SequenceView RequestBeams::view(const Sequence& prompt_sequence, uint32_t beam) const {
     SequenceView view = beams_[beam].sequence.view(WantLogits::of_last_token);
-    view.n_tokens = limit_of(stem, beam);
+    view.n_tokens = limit_of(prompt_sequence, beam);
     return view;
 }
 
 // What is found in the tree instead lies, as far as the source has it, in the source's own blocks:
 // those were published, and duplicates of the tree's are not kept.
-void BeamJob::restore(const Sequence& stem) {
-    KVIK_CHECK(stem.has_caught_up(), "beams grow from the whole prompt");
+void RequestBeams::restore(const Sequence& prompt_sequence) {
+    KVIK_CHECK(prompt_sequence.has_caught_up(), "beams grow from the whole prompt");
     for (uint32_t i = 0; i < n_beams(); ++i) {
         if (!is_waiting(i)) continue;
         Sequence& sequence = beams_[i].sequence;
-        const Source source = source_of(stem, i);
+        const Source source = source_of(prompt_sequence, i);
         if (source.sequence->n_computed() != source.n_tokens) continue;
-        const uint32_t limit = std::min(limit_of(stem, i), sequence.n_tokens() - 1);
+        const uint32_t limit = std::min(limit_of(prompt_sequence, i), sequence.n_tokens() - 1);
         if (ns_ && limit > source.n_tokens) {
             PrefixHit hit = cache_.find(*ns_, sequence.tokens().first(limit));
             if (hit.n_tokens > source.n_tokens) {
@@ -128,12 +129,12 @@ void BeamJob::restore(const Sequence& stem) {
     }
 }
 
-uint32_t BeamJob::n_places_wanted(const Sequence& stem) const {
+uint32_t RequestBeams::n_places_wanted(const Sequence& prompt_sequence) const {
     if (!has_begun_) return n_most_ - 1;
     const uint32_t block_tokens = cache_.block_tokens();
     uint32_t n_places = 0;
     for (uint32_t i = 0; i < n_beams(); ++i) {
-        const uint32_t n_shared = source_of(stem, i).n_tokens / block_tokens;
+        const uint32_t n_shared = source_of(prompt_sequence, i).n_tokens / block_tokens;
         n_places += beams_[i].sequence.n_tokens() / block_tokens + 1 - n_shared;
     }
     return n_places;
@@ -141,12 +142,12 @@ uint32_t BeamJob::n_places_wanted(const Sequence& stem) const {
 
 // ---- what stays ----
 
-void BeamJob::publish(Sequence& sequence, uint32_t n_tokens) {
+void RequestBeams::publish(Sequence& sequence, uint32_t n_tokens) {
     if (ns_) cache_.publish(*ns_, sequence, std::min(n_tokens, sequence.n_computed()));
 }
 
 // A beam that has ended is as good as committed; its KV is its parent's.
-void BeamJob::publish_ends() {
+void RequestBeams::publish_ends() {
     for (const BeamSearch::Move& move : search_.ends()) {
         Sequence& parent = beams_[move.parent].sequence;
         const std::unique_ptr<Answer> answer = take_answer(move);
@@ -154,7 +155,7 @@ void BeamJob::publish_ends() {
     }
 }
 
-std::vector<Beam> BeamJob::results() const {
+std::vector<Beam> RequestBeams::results() const {
     std::vector<Beam> beams = search_.results();
     for (Beam& beam : beams) {
         Answer answer = blank_;
@@ -165,7 +166,7 @@ std::vector<Beam> BeamJob::results() const {
 }
 
 // Where the best one went on to the end, its KV is that of the beam whose child it is.
-void BeamJob::publish_best() {
+void RequestBeams::publish_best() {
     const std::vector<Beam> best = search_.results();
     if (best.empty()) return;
     Answer answer = blank_;

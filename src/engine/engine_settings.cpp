@@ -1,4 +1,4 @@
-#include "engine/settings.h"
+#include "engine/engine_settings.h"
 
 #include <fmt/format.h>
 
@@ -48,7 +48,7 @@ static uint32_t logits_rows(uint32_t vocab_size, uint32_t max_sequences) {
     return std::max(static_cast<uint32_t>(n_rows), max_sequences);
 }
 
-uint64_t Settings::capacity() const {
+uint64_t EngineSettings::capacity() const {
     uint64_t fits = static_cast<uint64_t>(budget.n_blocks) / kv.n_groups() * kv.block_tokens;
     uint64_t too_many = uint64_t{UINT32_MAX} + 1;
     while (too_many - fits > 1) {
@@ -58,13 +58,13 @@ uint64_t Settings::capacity() const {
     return fits;
 }
 
-ScratchLimits Settings::scratch_limits() const {
-    return {.n_rows = most_rows(ubatch, max_sequences),
+ScratchLimits EngineSettings::scratch_limits() const {
+    return {.n_rows = max_batch_tokens(ubatch, max_sequences),
             .n_logits_rows = n_logits_rows,
             .context_length = context};
 }
 
-Result<Settings> settle(const EngineOptions& options, const ModelSpec& model) {
+Result<EngineSettings> resolve_settings(const EngineOptions& options, const ModelSpec& model) {
     KVIK_TRY_VOID(check_options(options));
     if (options.context > model.context_length) {
         return fail(ErrorKind::usage,
@@ -72,7 +72,7 @@ Result<Settings> settle(const EngineOptions& options, const ModelSpec& model) {
                                 "was made for: lower it",
                                 options.context, model.context_length));
     }
-    Settings s;
+    EngineSettings s;
     s.kv = model.kv;
     s.kv.type = options.kv_type;
     s.kv.block_tokens = options.block_tokens;

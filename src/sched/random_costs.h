@@ -18,7 +18,7 @@ StepCosts random_costs(Random&& random) {
     StepCosts::Row added{};  // what each depth adds to the one before
     for (size_t d = 0; d < StepCosts::kDepths.size(); ++d) {
         double more = 0;
-        for (size_t r = 0; r < StepCosts::kRows.size(); ++r) {
+        for (size_t r = 0; r < StepCosts::kTokens.size(); ++r) {
             added[r] = more += some_ms();
             costs.step_ms[d][r] = added[r] + (d > 0 ? costs.step_ms[d - 1][r] : 0);
         }

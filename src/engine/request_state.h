@@ -1,7 +1,7 @@
-// Job: one request under way: what it asked for, its sequence, what it has said and to whom.
+// RequestState: one request under way: what it asked for, its sequence, what it has said and to whom.
 //
-// Owner   the Stepper; a job stays where it is.
-// Invariant a job that is not admitted holds no block.
+// Owner   the StepLoop; a request stays where it is.
+// Invariant a request that is not admitted holds no block.
 #pragma once
 
 #include <algorithm>
@@ -13,16 +13,16 @@
 #include "cache/namespace_key.h"
 #include "cache/prefix_reports.h"
 #include "engine/answer.h"
-#include "engine/beam_job.h"
-#include "engine/kv_family.h"
+#include "engine/request_beams.h"
+#include "engine/sequence_group.h"
 #include "engine/stream_channel.h"
 #include "kvik/kvik.h"
 #include "sched/sequence.h"
 
 namespace kvik {
 
-struct Job {
-    Job(Sequence its_sequence, Answer its_answer)
+struct RequestState {
+    RequestState(Sequence its_sequence, Answer its_answer)
         : sequence(std::move(its_sequence)), answer(std::move(its_answer)) {}
 
     GenerateRequest request;  // its prompt has moved to the sequence
@@ -32,8 +32,8 @@ struct Job {
     CachePolicy cache = CachePolicy::reuse;
     NamespaceKey ns;  // where it finds and publishes KV
     std::optional<Sha256> hash;
-    std::unique_ptr<BeamJob> beams;    // null: it samples
-    std::shared_ptr<KvFamily> family;  // null: it has none
+    std::unique_ptr<RequestBeams> beams;            // null: it samples
+    std::shared_ptr<SequenceGroup> sequence_group;  // null: it has none
 
     bool is_admitted = false;      // it takes part in steps
     uint32_t n_prompt_logits = 0;  // rows that were seen, by its callback or for its logprobs
@@ -83,7 +83,7 @@ struct Job {
     // Sequences that it may have in a step.
     uint32_t n_most_sequences() const { return beams ? beams->n_most() : 1; }
     // Whether the beams are what is computed.
-    bool is_spread() const { return beams && beams->has_begun() && sequence.has_caught_up(); }
+    bool computes_beams() const { return beams && beams->has_begun() && sequence.has_caught_up(); }
 };
 
 }  // namespace kvik

@@ -1,19 +1,19 @@
-#include "engine/inbox.h"
+#include "engine/request_queue.h"
 
 #include <utility>
 
 namespace kvik {
 
-Inbox::Pushed Inbox::push(Submission submission) {
+RequestQueue::Pushed RequestQueue::push(QueuedRequest queued) {
     const std::lock_guard lock(mutex_);
     if (closed_) return Pushed::closed;
     if (waiting_.size() >= capacity_) return Pushed::full;
-    waiting_.push_back(std::move(submission));
+    waiting_.push_back(std::move(queued));
     arrived_.notify_one();
     return Pushed::in;
 }
 
-Inbox::Pushed Inbox::post(Task task) {
+RequestQueue::Pushed RequestQueue::post(EngineTask task) {
     const std::lock_guard lock(mutex_);
     if (closed_) return Pushed::closed;
     if (tasks_.size() >= capacity_) return Pushed::full;
@@ -22,13 +22,14 @@ Inbox::Pushed Inbox::post(Task task) {
     return Pushed::in;
 }
 
-void Inbox::close() {
+void RequestQueue::close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
     arrived_.notify_one();
 }
 
-void Inbox::take(uint32_t n, std::vector<Submission>& taken, std::vector<Submission>& cancelled) {
+void RequestQueue::take(uint32_t n, std::vector<QueuedRequest>& taken,
+                        std::vector<QueuedRequest>& cancelled) {
     const std::lock_guard lock(mutex_);
     for (auto it = waiting_.begin(); it != waiting_.end();) {
         if (it->channel->cancelled()) {
@@ -44,24 +45,24 @@ void Inbox::take(uint32_t n, std::vector<Submission>& taken, std::vector<Submiss
     }
 }
 
-void Inbox::take_tasks(std::vector<Task>& tasks) {
+void RequestQueue::take_tasks(std::vector<EngineTask>& tasks) {
     const std::lock_guard lock(mutex_);
-    for (Task& task : tasks_) tasks.push_back(std::move(task));
+    for (EngineTask& task : tasks_) tasks.push_back(std::move(task));
     tasks_.clear();
 }
 
-bool Inbox::wait() {
+bool RequestQueue::wait() {
     std::unique_lock lock(mutex_);
     arrived_.wait(lock, [&] { return has_something(); });
     return !waiting_.empty() || !tasks_.empty();
 }
 
-bool Inbox::wait_for(std::chrono::milliseconds time) {
+bool RequestQueue::wait_for(std::chrono::milliseconds time) {
     std::unique_lock lock(mutex_);
     return arrived_.wait_for(lock, time, [&] { return has_something(); });
 }
 
-bool Inbox::closed() {
+bool RequestQueue::closed() {
     const std::lock_guard lock(mutex_);
     return closed_;
 }

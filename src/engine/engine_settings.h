@@ -1,4 +1,4 @@
-// Settings: what an engine runs with, once the options met the model and the budget.
+// EngineSettings: what an engine runs with, once the options met the model and the budget.
 //
 // Errors  an option out of its range: usage, naming flag, value and range. A budget that cannot
 //         hold kLeastTokens of one sequence: memory.
@@ -21,10 +21,10 @@ inline constexpr uint32_t kLeastTokens = 64;
 inline constexpr uint32_t kMostSequences = 256;
 inline constexpr uint32_t kMostThreads = 1024;
 inline constexpr uint32_t kMostRows = 8192;  // of a step
-inline constexpr uint32_t kInboxCapacity = 256;
+inline constexpr uint32_t kQueueCapacity = 256;
 inline constexpr std::string_view kDefaultAct = "int8";
 
-struct Settings {
+struct EngineSettings {
     KvSpec kv;  // the model's, with type and block size
     CacheBudget budget;
     uint64_t cache_bytes = 0;
@@ -48,7 +48,7 @@ struct Settings {
 };
 
 Result<void> check_options(const EngineOptions& options);  // all that needs no model
-Result<Settings> settle(const EngineOptions& options, const ModelSpec& model);
+Result<EngineSettings> resolve_settings(const EngineOptions& options, const ModelSpec& model);
 
 std::string_view kv_type_name(KvType type);
 
