@@ -4,9 +4,8 @@
     python tests/oracles/templates.py [--templates DIR] [--kvik PROGRAM] [--show] [--only NAME]
 
 Needs transformers 5.24.0. The templates are files of other people, which are not kept here: they come
-out of the source package llama_cpp_python of the version below, fetched by pip (llama.cpp's own
-models/templates), or from DIR. Each is rendered over 22 conversations, with and without tools, with and
-without a prompt for the answer. A case passes where both write the same text, or both refuse.
+out of a source package (shared.py; llama.cpp's own models/templates), or from DIR. Each is
+rendered over 22 conversations, with and without tools, with and without a prompt for the answer. A case passes where both write the same text, or both refuse.
 Messages reach `render_jinja_template` as `apply_chat_template` hands them on: fields that are null are
 left out. Differences that stand are in KNOWN, each with its reason; docs/chat-templates.md has them too.
 Nothing is recorded, and with --write nothing happens: what these templates taught is in jinja_cases.json.
@@ -18,10 +17,10 @@ import os
 import pathlib
 import subprocess
 import sys
-import tarfile
 import tempfile
 
-PACKAGE = "llama_cpp_python==0.3.36"
+import shared
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # What transformers refuses and kvik writes: (words of the error, what kvik does instead).
 KNOWN = [
@@ -110,19 +109,6 @@ def cases():
                 yield f"{name}{'+tools' if tools else ''}{'+prompt' if prompt else ''}", given
 
 
-def fetched(folder):
-    """The folder of templates in the source package."""
-    subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-binary", ":all:", "--no-deps", "--no-build-isolation",
-                    "-d", folder, PACKAGE], check=True)
-    archive = next(pathlib.Path(folder).glob("*.tar.gz"))
-    with tarfile.open(archive) as tar:
-        members = [m for m in tar.getmembers() if m.isfile() and "/models/templates/" in m.name and m.name.endswith(".jinja")]
-        for member in members:
-            member.name = pathlib.PurePath(member.name).name
-            tar.extract(member, folder, filter="data")
-    return pathlib.Path(folder)
-
-
 def expected(template, given):
     """What transformers writes, or its error."""
     from transformers.utils import chat_template_utils
@@ -192,7 +178,8 @@ def main():
     same = refused = n_known = 0
     bad = []
     with tempfile.TemporaryDirectory() as folder:
-        source = pathlib.Path(chosen.templates) if chosen.templates else fetched(folder)
+        source = pathlib.Path(chosen.templates) if chosen.templates else shared.fetched(
+            folder, lambda path: path.startswith("templates/") and path.endswith(".jinja"))
         paths = [p for p in sorted(source.glob("*.jinja")) if chosen.only in p.stem]
         with concurrent.futures.ProcessPoolExecutor(2) as pool:
             for name, rows in pool.map(compare, *zip(*((chosen.kvik, folder, path) for path in paths))):

@@ -9,9 +9,11 @@ import pathlib
 import sys
 import tempfile
 
+import shared
+
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TRANSFORMERS_VERBOSITY"] = "error"
-RECORD = pathlib.Path(__file__).parent.parent / "golden" / "token_homes.json"
+RECORD = shared.GOLDEN / "token_homes.json"
 CONFIG, MAP, ADDED, GENERATION, MODEL = (
     "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "generation_config.json", "config.json")
 
@@ -145,12 +147,7 @@ def main():
         lines.append(f'"{key}": [\n' + ",\n".join(json.dumps(c) for c in record[key]) + "\n]")
     text = "{" + ",\n".join(lines) + "}\n"
     print(f"token_homes: {len(record['added'])} ways to add a token, {len(record['ends'])} ways to name an end token")
-    if "--write" in sys.argv:
-        RECORD.write_text(text)
-    elif RECORD.read_text() != text:
-        print(f"token_homes: {RECORD} differs: run with --write and look at the difference")
-        return 1
-    return 0
+    return shared.settle(RECORD, text)
 
 
 if __name__ == "__main__":
