@@ -76,7 +76,7 @@ struct EngineOptions {
 enum class EndTokens : uint8_t { stop, ignore };  // ignore: they are sampled like any other
 
 // Beam search: the answer is the hypothesis with the best score that n_beams of them, going on side
-// by side, have found (engine/beam_search.h says how). Nothing is drawn: of `sampling` nothing is
+// by side, have found (engine/generate/beam_search.h says how). Nothing is drawn: of `sampling` nothing is
 // used. The stream delivers the best one at the end, Summary::beams has them all.
 struct BeamParams {
     uint32_t n_beams = 4;         // at most EngineOptions::max_sequences

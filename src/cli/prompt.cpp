@@ -8,7 +8,7 @@
 #include "cli/ids.h"
 #include "cli/line_reader.h"
 #include "cli/terminal.h"
-#include "engine/chat_prompt.h"
+#include "engine/session/chat_prompt.h"
 
 namespace kvik::cli {
 namespace {

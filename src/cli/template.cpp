@@ -9,7 +9,7 @@
 #include "cli/terminal.h"
 #include "cli/text_side.h"
 #include "cli/verbs.h"
-#include "engine/chat_prompt.h"
+#include "engine/session/chat_prompt.h"
 
 namespace kvik::cli {
 

@@ -1,98 +1,27 @@
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstring>
 #include <future>
 #include <memory>
-#include <system_error>
 #include <utility>
 
-#include "base/thread_signals.h"
-#include "engine/chat_prompt.h"
 #include "engine/engine_impl.h"
-#include "engine/request_check.h"
+#include "engine/request/request_check.h"
+#include "engine/session/chat_prompt.h"
 
 namespace kvik {
-
-#ifdef NDEBUG
-static constexpr bool kIsDevBuild = false;
-#else
-static constexpr bool kIsDevBuild = true;
-#endif
-
-double steady_now_ms() {
-    using Ms = std::chrono::duration<double, std::milli>;
-    return Ms(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-Result<std::unique_ptr<Engine::Impl>> Engine::Impl::open(EngineParts parts,
-                                                         const EngineOptions& options) {
-    KVIK_TRY(EngineSettings settings, resolve_settings(options, parts.model->spec()));
-    std::unique_ptr<Impl> impl(new Impl(std::move(parts), settings));
-    impl->end_tokens = find_end_tokens(impl->parts.tokenizer.get(), impl->parts.chat_template.get(),
-                                       impl->parts.ends);
-    impl->used = {.isa = impl->parts.isa,
-                  .act = options.act.value_or(std::string(kDefaultAct)),
-                  .kv = std::string(kv_type_name(options.kv_type)),
-                  .ubatch = settings.ubatch,
-                  .n_threads = impl->parts.pool->n_threads(),
-                  .context = settings.context,
-                  .builtin_template = impl->parts.template_origin == TemplateOrigin::builtin
-                                          ? impl->parts.template_name
-                                          : std::string(),
-                  .template_source = std::string(template_origin_name(impl->parts.template_origin)),
-                  .template_name = impl->parts.template_name,
-                  .notes = impl->parts.notes};
-    impl->model_path = options.model_path;
-    impl->now = options.now;
-    if (impl->parts.tokenizer) {
-        impl->ledger = std::make_unique<TokenLedger>(
-            *impl->parts.tokenizer, options.cache == CachePolicy::off ? 0 : options.ledger_bytes);
-    }
-    KVIK_TRY(impl->step_loop, StepLoop::open({.model = *impl->parts.model,
-                                              .pool = *impl->parts.pool,
-                                              .queue = impl->queue,
-                                              .now_ms = steady_now_ms,
-                                              .tokenizer = impl->parts.tokenizer.get(),
-                                              .end_tokens = impl->end_tokens},
-                                             impl->settings));
-    impl->find_costs(options);
-    try {
-        impl->thread = std::thread([engine = impl.get()] { engine->run(); });
-    } catch (const std::system_error& error) {
-        return fail(ErrorKind::memory, fmt::format("cannot start the engine's thread: {}: raise "
-                                                   "the limit on processes",
-                                                   error.what()));
-    }
-    return impl;
-}
-
-static constexpr std::chrono::milliseconds kDiskPause(2);
-
-void Engine::Impl::run() {
-    leave_signals_to_main();
-    while (!queue.closed()) {
-        if (!step_loop->step()) {
-            if (step_loop->poll_disk()) {
-                queue.wait_for(kDiskPause);
-                continue;
-            }
-            calibrate_when_idle();
-            queue.wait();
-        }
-        if (kIsDevBuild) step_loop->check_invariants();
-    }
-    step_loop->end_all();
-}
-
-Engine::Impl::~Impl() {
-    queue.close();
-    if (thread.joinable()) thread.join();
-}
 
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Engine::~Engine() = default;
+
+Result<std::unique_ptr<Engine>> Engine::open(EngineOptions options) {
+    const double started_ms = steady_now_ms();
+    KVIK_TRY(EngineParts parts, load_parts(options));
+    KVIK_TRY(std::unique_ptr<Impl> impl, Impl::open(std::move(parts), options));
+    impl->load_ms = steady_now_ms() - started_ms;
+    return std::unique_ptr<Engine>(new Engine(std::move(impl)));
+}
 
 Result<std::unique_ptr<Engine>> Engine::over(std::unique_ptr<Model> model, EngineOptions options) {
     return over(std::move(model), {}, std::move(options));
@@ -133,7 +62,7 @@ const UsedSettings& Engine::used() const {
 }
 
 double Engine::load_ms() const {
-    return impl_->parts.load_ms;
+    return impl_->load_ms;
 }
 
 CacheStats Engine::cache_stats() const {
@@ -141,8 +70,7 @@ CacheStats Engine::cache_stats() const {
 }
 
 std::optional<StepCosts> Engine::step_costs() const {
-    const std::lock_guard lock(impl_->costs_mutex);
-    return impl_->costs;
+    return impl_->costs->costs();
 }
 
 Result<void> Engine::check(const GenerateRequest& request) const {
@@ -165,12 +93,30 @@ Result<Stream> Engine::submit(GenerateRequest request) {
     return submit(std::move(request), std::move(state));
 }
 
+Result<std::vector<Stream>> Engine::submit_samples(GenerateRequest request, uint32_t n_samples) {
+    if (n_samples == 0) return fail(ErrorKind::usage, "no samples are asked for: ask for one");
+    if (request.beams && n_samples > 1) {
+        return fail(ErrorKind::usage,
+                    "beams draw nothing, so that all samples would be one: ask for "
+                    "samples or for beams");
+    }
+    if (!request.sampling.seed) request.sampling.seed = draw_seed();
+    const auto group = std::make_shared<SequenceGroup>();
+    std::vector<Stream> streams;
+    for (uint32_t i = 0; i < n_samples; ++i) {
+        GenerateRequest one = request;
+        *one.sampling.seed += i;
+        KVIK_TRY(Stream stream, submit(std::move(one), std::make_shared<Stream::State>(), group));
+        streams.push_back(std::move(stream));
+    }
+    return streams;
+}
+
 Result<KvTree> Engine::cache_tree(uint32_t most_lines) const {
     auto drawn = std::make_shared<std::promise<KvTree>>();
     std::future<KvTree> tree = drawn->get_future();
-    const auto pushed = impl_->queue.post([drawn, most_lines](StepLoop& step_loop) {
-        drawn->set_value(step_loop.cache().draw(most_lines));
-    });
+    const auto pushed = impl_->queue.post(
+        [drawn, most_lines](KvCache& cache) { drawn->set_value(cache.draw(most_lines)); });
     if (pushed != RequestQueue::Pushed::in) return busy(impl_->queue);
     drawn.reset();  // a task that is dropped breaks the promise
     try {
@@ -184,9 +130,9 @@ Result<void> Engine::finish_disk() {
     if (impl_->settings.cache_folder.empty()) return {};
     auto done = std::make_shared<std::promise<DiskStats>>();
     std::future<DiskStats> stats = done->get_future();
-    const auto pushed = impl_->queue.post([done](StepLoop& step_loop) {
-        step_loop.cache().finish_disk();
-        done->set_value(step_loop.cache().disk_stats());
+    const auto pushed = impl_->queue.post([done](KvCache& cache) {
+        cache.finish_disk();
+        done->set_value(cache.disk_stats());
     });
     if (pushed != RequestQueue::Pushed::in) return busy(impl_->queue);
     done.reset();
@@ -203,25 +149,23 @@ Result<void> Engine::finish_disk() {
 
 Result<void> Engine::forget(std::vector<TokenId> tokens, uint32_t from, ForgetKind kind,
                             std::string cache_salt) {
-    const auto pushed = impl_->queue.post([tokens = std::move(tokens), from, kind,
-                                           salt = std::move(cache_salt)](StepLoop& step_loop) {
-        KvCache& cache = step_loop.cache();
-        cache.forget(namespace_within(cache.ns(), {.adapter = {}, .salt = salt}), tokens, from,
-                     kind);
-    });
+    const auto pushed = impl_->queue.post(
+        [tokens = std::move(tokens), from, kind, salt = std::move(cache_salt)](KvCache& cache) {
+            cache.forget(namespace_within(cache.ns(), {.adapter = {}, .salt = salt}), tokens, from,
+                         kind);
+        });
     if (pushed != RequestQueue::Pushed::in) return busy(impl_->queue);
     return {};
 }
 
 Result<Stream> Engine::submit(GenerateRequest request, std::shared_ptr<Stream::State> state,
-                              std::shared_ptr<SequenceGroup> sequence_group) {
+                              std::shared_ptr<SequenceGroup> group) {
     KVIK_TRY_VOID(check(request));
     if (!request.sampling.seed) request.sampling.seed = draw_seed();
-    const RequestQueue::Pushed pushed =
-        impl_->queue.push({.request = std::move(request),
-                           .channel = state,
-                           .submitted_ms = steady_now_ms(),
-                           .sequence_group = std::move(sequence_group)});
+    const RequestQueue::Pushed pushed = impl_->queue.push({.request = std::move(request),
+                                                           .channel = state,
+                                                           .submitted_ms = steady_now_ms(),
+                                                           .group = std::move(group)});
     if (pushed != RequestQueue::Pushed::in) return busy(impl_->queue);
     return Stream(std::move(state));
 }

@@ -12,7 +12,7 @@ namespace kvik {
 static constexpr uint64_t kLogitsBytes = 32ull << 20;
 static constexpr uint32_t kLogitsRows = 64;
 static constexpr uint64_t kLeastDiskPlaces = 16;  // as many as a folder has segments
-static constexpr uint64_t kLogprobsShare = 8;     // a logprob is 8 bytes a token, with the token
+static constexpr uint64_t kLogprobsShare = 8;  // a logprob takes 8 bytes per token, with the token
 
 std::string_view kv_type_name(KvType type) {
     return type == KvType::f16 ? "f16" : type == KvType::f32 ? "f32" : "q8";
@@ -41,7 +41,7 @@ Result<void> check_options(const EngineOptions& options) {
     return {};
 }
 
-// As many as 32 MiB hold, at most 64; but one for every sequence.
+// Returns as many rows as 32 MiB hold, at most 64, but at least one per sequence.
 static uint32_t logits_rows(uint32_t vocab_size, uint32_t max_sequences) {
     const uint64_t row_bytes = std::max<uint64_t>(1, vocab_size) * sizeof(float);
     const uint64_t n_rows = std::clamp<uint64_t>(kLogitsBytes / row_bytes, 1, kLogitsRows);
@@ -86,7 +86,7 @@ Result<EngineSettings> resolve_settings(const EngineOptions& options, const Mode
                                 "--cache-ram",
                                 options.cache_bytes, s.capacity(), kLeastTokens));
     }
-    // Unless asked for, a context is never longer than what the budget holds.
+    // The default context is never longer than what the budget holds.
     const uint64_t automatic =
         std::min<uint64_t>({model.context_length, kDefaultContext, s.capacity()});
     s.context = options.context > 0 ? options.context : static_cast<uint32_t>(automatic);

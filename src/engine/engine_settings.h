@@ -1,7 +1,11 @@
-// EngineSettings: what an engine runs with, once the options met the model and the budget.
+// EngineSettings: what an engine runs with, once its options have met the model and the budget.
 //
-// Errors  an option out of its range: usage, naming flag, value and range. A budget that cannot
-//         hold kLeastTokens of one sequence: memory.
+// Use     resolve_settings() once, when an engine opens; check_options() alone before a model is loaded.
+// Owner   a plain value.
+// Threads any.
+// Cost    resolve_settings: a few thousand operations; capacity(): a binary search over the budget.
+// Errors  an option out of its range: usage, naming flag, value and range. A budget that cannot hold
+//         kLeastTokens of one sequence: memory.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +24,7 @@ inline constexpr uint32_t kDefaultContext = 8192;
 inline constexpr uint32_t kLeastTokens = 64;
 inline constexpr uint32_t kMostSequences = 256;
 inline constexpr uint32_t kMostThreads = 1024;
-inline constexpr uint32_t kMostRows = 8192;  // of a step
+inline constexpr uint32_t kMostRows = 8192;  // tokens of a step
 inline constexpr uint32_t kQueueCapacity = 256;
 inline constexpr std::string_view kDefaultAct = "int8";
 
@@ -31,7 +35,7 @@ struct EngineSettings {
     uint64_t prompt_logprobs_bytes = 0;  // of the budget for logits
     uint32_t context = 0;
     uint32_t most_context = 0;   // what --ctx may ask for within the budget
-    uint32_t model_context = 0;  // and with any budget
+    uint32_t model_context = 0;  // what --ctx may ask for with any budget
     uint32_t ubatch = 0;
     uint32_t max_sequences = 0;
     uint32_t n_logits_rows = 0;  // most in one step
@@ -42,12 +46,13 @@ struct EngineSettings {
     std::string cache_folder;  // empty: no disk tier
     uint64_t disk_bytes = 0;
 
-    // The longest sequence whose KV the whole budget holds, computed kLeastTokens a step.
+    // Returns the length of the longest sequence whose KV fits the whole budget, computed
+    // kLeastTokens per step.
     uint64_t capacity() const;
     ScratchLimits scratch_limits() const;
 };
 
-Result<void> check_options(const EngineOptions& options);  // all that needs no model
+Result<void> check_options(const EngineOptions& options);  // checks what needs no model
 Result<EngineSettings> resolve_settings(const EngineOptions& options, const ModelSpec& model);
 
 std::string_view kv_type_name(KvType type);

@@ -1,4 +1,5 @@
-// KvCache: pool, storage and prefix tree of one engine, and the few moves that concern them all.
+// KvCache: pool, storage, prefix tree and disk tier of one engine, and the operations that concern more
+// than one of them.
 //
 // Owner   all KV memory; it outlives every Sequence made over it and stays where it is.
 // Threads the engine thread.
@@ -16,9 +17,9 @@
 #include "cache/block_table.h"
 #include "cache/kv_storage.h"
 #include "cache/prefix_tree.h"
+#include "engine/costs/prefill_rate.h"
 #include "engine/engine_settings.h"
 #include "engine/kv_sleep.h"
-#include "engine/prefill_rate.h"
 #include "sched/sequence.h"
 
 namespace kvik {
@@ -68,8 +69,6 @@ class KvCache {
     bool pin(const NamespaceKey& ns, std::span<const TokenId> tokens, double until_ms);
     void set_clock(double now_ms) { tree_.set_clock(now_ms); }
     PrefillRate& rate() { return rate_; }
-    double recompute_ms(uint32_t n_tokens) const { return rate_.ms(n_tokens, 0); }
-    bool has_windows() const { return storage_.spec().n_groups() > 1; }
 
     // Takes note of what the disk did. True: something is still being written.
     bool poll_disk() { return sleep_ && sleep_->poll(); }

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "engine/chat_prompt.h"
+#include "engine/session/chat_prompt.h"
 
 namespace kvik::lab {
 namespace {

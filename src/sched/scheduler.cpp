@@ -17,7 +17,7 @@ uint32_t blocks_wanted(const SequenceView& view, uint32_t n_tokens, const StepBu
     return n_new * budget.n_groups + view.n_shared_tails;
 }
 
-// The most of `n_tokens` for whose blocks there is budget.
+// Returns how many of the next n_tokens the free blocks can hold.
 static uint32_t tokens_that_fit(const SequenceView& view, uint32_t n_tokens, uint32_t n_free,
                                 const StepBudget& budget) {
     if (blocks_wanted(view, n_tokens, budget) <= n_free) return n_tokens;
@@ -31,7 +31,7 @@ static uint32_t tokens_that_fit(const SequenceView& view, uint32_t n_tokens, uin
 
 namespace {
 
-// What the rows planned so far will take, and what may be added in time.
+// The time that the planned tokens will take, and how many may be added in time.
 class StepTime {
   public:
     explicit StepTime(const StepCosts* costs) : costs_(costs) {}
@@ -40,15 +40,15 @@ class StepTime {
         if (!costs_ || n_tokens == 0) return;
         n_decoding_ += n_tokens;
         depth_ms_ += costs_->depth_ms(1, depth);
-        target_ms_ = std::max(kStepMs, kStreamSteps * ms());
+        target_ms_ = std::max(kStepMs, kDecodingSteps * ms());
     }
     void add_prompt(uint32_t n_tokens, uint32_t depth) {
         if (!costs_) return;
         depth_ms_ += costs_->depth_ms(n_tokens, depth + n_tokens);
         n_prompt_tokens_ += n_tokens;
     }
-    // The most of n rows of a prompt at this depth with which the step stays in time. All of them
-    // where no stream waits for it.
+    // Returns how many of n tokens of a prompt at this depth keep the step in time: all of them if
+    // nothing decodes beside it.
     uint32_t tokens_in_time(uint32_t n, uint32_t depth) const {
         if (n_decoding_ == 0) return n;
         uint32_t fits = 0;
@@ -62,7 +62,7 @@ class StepTime {
     }
 
   private:
-    // Streams want logits for every row, prompts do not; the weights are read once for all.
+    // Decoding computes logits of every token, prompts do not. The weights are read once for all.
     double ms() const {
         return costs_->ms(n_decoding_, 0) + depth_ms_ +
                costs_->prompt_ms(n_decoding_ + n_prompt_tokens_) - costs_->prompt_ms(n_decoding_);
@@ -74,7 +74,7 @@ class StepTime {
     double target_ms_ = 0;
 };
 
-// What is left while one plan is made.
+// The budget that is left while one plan is made.
 class Planner {
   public:
     Planner(std::span<const SequenceView> sequences, const StepBudget& budget, StepPlan& plan)
@@ -88,7 +88,7 @@ class Planner {
         n_spare_logits_ = budget.n_logits_rows - static_cast<uint32_t>(sequences.size());
     }
 
-    // Policy 1. Returns how many rows that made.
+    // Policy 1. Returns how many tokens it planned.
     uint32_t plan_decoding() {
         uint32_t n = 0;
         for (uint32_t i = 0; i < sequences_.size(); ++i) {

@@ -44,9 +44,9 @@ void Sequence::give_up() {
 }
 
 Sequence Sequence::fork() const {
-    Sequence twin(table_.fork(), {prompt().begin(), prompt().end()}, max_tokens_);
-    twin.tokens_.insert(twin.tokens_.end(), tokens_.begin() + n_prompt_, tokens_.end());
-    return twin;
+    Sequence copy(table_.fork(), {prompt().begin(), prompt().end()}, max_tokens_);
+    copy.tokens_.insert(copy.tokens_.end(), tokens_.begin() + n_prompt_, tokens_.end());
+    return copy;
 }
 
 SequenceView Sequence::view(WantLogits want_logits) const {

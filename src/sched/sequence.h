@@ -1,11 +1,14 @@
-// Sequence: token ids, of which the first n_computed have KV. No mode, no model, no socket: there
-// is no "prefill phase". Computed catches up with known; chunks, prefix hits and preemption are
-// that.
+// Sequence: token ids, of which the first n_computed have KV. It has no mode: there is no prefill
+// phase. Computing catches up with the known tokens; chunks of a prompt, prefix hits and preemption
+// are only different values of n_computed.
 //
-// Use     reserve(n); compute next(n); commit(n). push() makes a picked token known. give_up() lets
-//         go of all KV and keeps the tokens.
+// Use     reserve(n) blocks, compute next(n), commit(n). push() adds a picked token. give_up()
+//         releases all KV and keeps the tokens.
 // Owner   its tokens and its BlockTable.
-// Cost    after the constructor nothing allocates but fork.
+// Threads one at a time.
+// Cost    O(1) but for reserve, commit and give_up (O(blocks)) and fork (O(tokens)); only the
+//         constructor and fork allocate.
+// Errors  reserve returns false when the pool has too few free blocks; misuse fails a check.
 // Invariant n_prompt <= n_tokens <= max_tokens; n_computed <= n_tokens.
 #pragma once
 
@@ -21,7 +24,7 @@ namespace kvik {
 
 class Sequence {
   public:
-    // max_tokens: the prompt and all that may be picked.
+    // max_tokens: the length of the prompt and of all that may be picked.
     Sequence(BlockTable table, std::vector<TokenId> prompt, uint32_t max_tokens);
 
     std::span<const TokenId> tokens() const { return tokens_; }
@@ -36,9 +39,10 @@ class Sequence {
     void push(TokenId token);
     [[nodiscard]] bool reserve(uint32_t n);
     void commit(uint32_t n);
-    void truncate(uint32_t n_tokens);  // forgets the tokens past the first n and their KV
-    void give_up();                    // all blocks
-    Sequence fork() const;             // the same tokens and, shared, the same KV
+    // Forgets the tokens past the first n_tokens and their KV; n_tokens >= n_prompt.
+    void truncate(uint32_t n_tokens);
+    void give_up();         // releases all blocks
+    Sequence fork() const;  // has the same tokens and shares the same KV
 
     BlockTable& table() { return table_; }
     const BlockTable& table() const { return table_; }
@@ -52,7 +56,7 @@ class Sequence {
     BlockTable table_;
 };
 
-// How many tokens both begin with.
+// Returns how many tokens both begin with.
 uint32_t common_prefix(std::span<const TokenId> a, std::span<const TokenId> b);
 
 }  // namespace kvik

@@ -1,12 +1,15 @@
-// StepCosts: what a step of this model takes on this machine, as a table and all that lies between.
+// StepCosts: the time of a step of this model on this machine: a table, and values between and beyond
+// its points.
 //
-// Shape   step_ms : [kDepths, kTokens] n rows of one sequence at a depth, each with its logits: what
-//         streams and drafts need.  chunk_ms : [kChunks] n rows of a prompt at depth 0, logits of
-//         the last alone.
-// Cost    a plain value; a look-up is a handful of comparisons.
-// Invariant never negative; more rows or more depth never cost less; at the points of the table it
-//         says what the table holds. Between them it is linear, beyond them it goes on as between
-//         the last two. It decides how work is cut, never what comes out.
+// Shape   step_ms : [kDepths, kTokens] n tokens of one sequence at a depth, with the logits of each:
+//         what decoding and drafts need.  chunk_ms : [kChunks] n tokens of a prompt at depth 0, with
+//         the logits of the last alone.
+// Owner   a plain value.
+// Threads any.
+// Cost    a handful of comparisons per look-up; tokens_within does up to 16 of them.
+// Invariant times are never negative, and never fall with more tokens or more depth. At the points of
+//         the table a look-up returns what the table holds; between them it is linear, beyond them it
+//         goes on as between the last two. Costs decide how work is cut, never what is computed.
 #pragma once
 
 #include <array>
@@ -23,18 +26,20 @@ struct StepCosts {
     std::array<Row, kDepths.size()> step_ms{};
     std::array<double, kChunks.size()> chunk_ms{};
 
-    // n rows of one sequence, the first of them at position `depth`; 0 rows take no time.
+    // Returns the time of n tokens of one sequence, the first of them at position `depth`; of 0
+    // tokens 0.
     double ms(uint32_t n_tokens, uint32_t depth) const;
-    // Of that, what the depth adds: reading the KV before the rows.
+    // Returns the part of ms() that the depth adds: reading the KV of earlier positions.
     double depth_ms(uint32_t n_tokens, uint32_t depth) const;
-    // n rows of a prompt that begins here.
+    // Returns the time of the first n tokens of a prompt.
     double prompt_ms(uint32_t n_tokens) const;
 
-    // The most rows, up to the last of kTokens, whose step takes at most `factor` times that of one:
-    // rows that come almost for nothing, as long as the weights are what is waited for.
+    // Returns how many tokens, up to the last of kTokens, a step may have and take at most `factor`
+    // times as long as with one. While reading the weights takes most of a step, further tokens cost
+    // almost nothing.
     uint32_t tokens_within(double factor, uint32_t depth) const;
 
-    bool is_lawful() const;  // the invariant holds for these numbers
+    bool is_lawful() const;  // true: the invariant holds for these numbers
 
     bool operator==(const StepCosts&) const = default;
 };

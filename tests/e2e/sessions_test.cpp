@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-#include "engine/chat_prompt.h"
+#include "engine/session/chat_prompt.h"
 #include "engine/ledger/token_ledger.h"
 #include "kvik/kvik.h"
 #include "real_models.h"

@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "base/digest.h"
-#include "engine/chat_prompt.h"
+#include "engine/session/chat_prompt.h"
 
 namespace kvik {
 

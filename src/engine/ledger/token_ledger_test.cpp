@@ -4,9 +4,9 @@
 
 #include <random>
 
-#include "engine/chat_prompt.h"
 #include "engine/rig/requests.h"
 #include "engine/rig/toy_tokenizer.h"
+#include "engine/session/chat_prompt.h"
 
 namespace kvik {
 namespace {

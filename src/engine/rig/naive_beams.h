@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/digest.h"
-#include "engine/beam_search.h"
+#include "engine/generate/beam_search.h"
 #include "engine/rig/requests.h"
 #include "sample/logprob.h"
 

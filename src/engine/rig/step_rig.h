@@ -13,8 +13,8 @@
 
 #include "base/check.h"
 #include "base/thread_pool.h"
-#include "engine/request_check.h"
-#include "engine/step_loop.h"
+#include "engine/loop/step_loop.h"
+#include "engine/request/request_check.h"
 
 namespace kvik {
 

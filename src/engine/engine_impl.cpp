@@ -1,0 +1,136 @@
+#include "engine/engine_impl.h"
+
+#include <fmt/format.h>
+
+#include <system_error>
+#include <utility>
+
+#include "base/thread_signals.h"
+#include "engine/session/chat_prompt.h"
+#include "kernels/numerics.h"
+
+namespace kvik {
+
+#ifdef NDEBUG
+static constexpr bool kIsDevBuild = false;
+#else
+static constexpr bool kIsDevBuild = true;
+#endif
+
+static constexpr std::chrono::milliseconds kDiskPause(2);
+static constexpr std::chrono::milliseconds kIdlePause(250);  // before steps are measured
+
+double steady_now_ms() {
+    using Ms = std::chrono::duration<double, std::milli>;
+    return Ms(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Result<std::unique_ptr<Engine::Impl>> Engine::Impl::open(EngineParts parts,
+                                                         const EngineOptions& options) {
+    KVIK_TRY(EngineSettings settings, resolve_settings(options, parts.model->spec()));
+    std::unique_ptr<Impl> impl(new Impl(std::move(parts), settings));
+    impl->end_tokens = find_end_tokens(impl->parts.tokenizer.get(), impl->parts.chat_template.get(),
+                                       impl->parts.ends);
+    impl->set_used(options);
+    impl->model_path = options.model_path;
+    impl->now = options.now;
+    if (impl->parts.tokenizer) {
+        impl->ledger = std::make_unique<TokenLedger>(
+            *impl->parts.tokenizer, options.cache == CachePolicy::off ? 0 : options.ledger_bytes);
+    }
+    KVIK_TRY(impl->step_loop, StepLoop::open({.model = *impl->parts.model,
+                                              .pool = *impl->parts.pool,
+                                              .queue = impl->queue,
+                                              .now_ms = steady_now_ms,
+                                              .tokenizer = impl->parts.tokenizer.get(),
+                                              .end_tokens = impl->end_tokens},
+                                             impl->settings));
+    impl->find_costs(options);
+    KVIK_TRY_VOID(impl->start_thread());
+    return impl;
+}
+
+void Engine::Impl::set_used(const EngineOptions& options) {
+    const bool is_builtin = parts.template_origin == TemplateOrigin::builtin;
+    used = {.isa = parts.isa,
+            .act = options.act.value_or(std::string(kDefaultAct)),
+            .kv = std::string(kv_type_name(options.kv_type)),
+            .ubatch = settings.ubatch,
+            .n_threads = parts.pool->n_threads(),
+            .context = settings.context,
+            .builtin_template = is_builtin ? parts.template_name : std::string(),
+            .template_source = std::string(template_origin_name(parts.template_origin)),
+            .template_name = parts.template_name,
+            .notes = parts.notes};
+}
+
+Engine::Impl::~Impl() {
+    queue.close();
+    if (thread.joinable()) thread.join();
+}
+
+// ---- the engine thread ----
+
+Result<void> Engine::Impl::start_thread() {
+    try {
+        thread = std::thread([this] { run(); });
+    } catch (const std::system_error& error) {
+        return fail(ErrorKind::memory, fmt::format("cannot start the engine's thread: {}: raise "
+                                                   "the limit on processes",
+                                                   error.what()));
+    }
+    return {};
+}
+
+void Engine::Impl::run() {
+    leave_signals_to_main();
+    while (!queue.closed()) {
+        if (!step_loop->step()) {
+            if (step_loop->poll_disk()) {
+                queue.wait_for(kDiskPause);
+                continue;
+            }
+            learn_costs_when_idle();
+            queue.wait();
+        }
+        if (kIsDevBuild) step_loop->check_invariants();
+    }
+    step_loop->end_all();
+}
+
+// ---- what a step costs ----
+
+std::optional<StepCosts> Engine::Impl::measure_costs(const std::function<bool()>& must_stop) {
+    return step_loop->measure_costs(must_stop);
+}
+
+void Engine::Impl::find_costs(const EngineOptions& options) {
+    StepCostsKey key;
+    if (options.calibrate != Calibrate::off) {
+        key = {.cpu = cpu_model(),
+               .isa = used.isa,
+               .act = used.act,
+               .kv = used.kv,
+               .model = parts.model->spec().fingerprint,
+               .n_threads = used.n_threads,
+               .block_tokens = settings.kv.block_tokens,
+               .program = program_id(),
+               .numerics = numerics::kRevision};
+    }
+    costs = std::make_unique<CostLearner>(options.calibrate, options.costs_folder, std::move(key));
+    const auto found =
+        costs->find([this](const auto& must_stop) { return measure_costs(must_stop); });
+    if (found) step_loop->use_costs(*found);
+}
+
+// Measures once nobody has asked for anything for kIdlePause. A request that arrives meanwhile waits
+// for one measured step at most: measuring is given up, and tried again in the next pause.
+void Engine::Impl::learn_costs_when_idle() {
+    if (!costs->is_wanted() || queue.wait_for(kIdlePause)) return;
+    const auto learnt =
+        costs->learn([this](const auto& must_stop) { return measure_costs(must_stop); },
+                     [this] { return queue.wait_for(std::chrono::milliseconds(0)); });
+    if (learnt) step_loop->use_costs(*learnt);
+}
+
+}  // namespace kvik
