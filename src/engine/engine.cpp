@@ -83,7 +83,7 @@ static tl::unexpected<Error> busy(const RequestQueue& queue) {
                             queue.capacity()));
 }
 
-// What is said to a prompt that encode_chat gave goes into the ledger.
+// An answer to a prompt that came from encode_chat is added to the ledger.
 Result<Stream> Engine::submit(GenerateRequest request) {
     auto state = std::make_shared<Stream::State>();
     if (impl_->ledger) {
@@ -175,7 +175,7 @@ Result<std::vector<TokenId>> Engine::encode_chat(const std::vector<ChatMessage>&
     return ids_of(*impl_->ledger->encode(text, nullptr).point);
 }
 
-// What a template refuses is named with the file that brought it.
+// Adds the model's file to what the template reports.
 static tl::unexpected<Error> of_template(Error error, const std::string& model_path) {
     error.message = fmt::format("{}{}{} (run --raw does without a template)", model_path,
                                 model_path.empty() ? "" : ": ", error.message);

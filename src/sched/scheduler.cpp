@@ -88,7 +88,7 @@ class Planner {
         n_spare_logits_ = budget.n_logits_rows - static_cast<uint32_t>(sequences.size());
     }
 
-    // Policy 1. Returns how many tokens it planned.
+    // Plans the decoding sequences (policy 1) and returns how many tokens that made.
     uint32_t plan_decoding() {
         uint32_t n = 0;
         for (uint32_t i = 0; i < sequences_.size(); ++i) {
@@ -100,7 +100,7 @@ class Planner {
         return n;
     }
 
-    // Policy 2.
+    // Plans chunks of prompts (policy 2), n_tokens at most.
     void plan_prefill(uint32_t n_tokens) {
         for (uint32_t i = 0; i < sequences_.size() && n_tokens > 0; ++i) {
             if (sequences_[i].n_pending() <= 1) continue;
@@ -115,7 +115,7 @@ class Planner {
         }
     }
 
-    // Policy 3.
+    // Says how many blocks are short and who would have to give up theirs (policy 3).
     void plan_blocks() {
         if (n_wanted_ > budget_.n_free_blocks)
             plan_.n_blocks_short = n_wanted_ - budget_.n_free_blocks;

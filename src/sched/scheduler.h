@@ -1,4 +1,4 @@
-// plan_step: from sequences and a budget to a StepPlan. It is a pure function: it changes nothing but
+// plan_step and StepPlan: from sequences and a budget to what the next step computes. It is a pure function: it changes nothing but
 // the plan, and reads no clock.
 //
 // Policy  1. Decoding sequences (one token to compute) get their token first, so that a long prompt
@@ -17,12 +17,41 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "sched/step_costs.h"
-#include "sched/step_plan.h"
 
 namespace kvik {
+
+// The next tokens of one sequence: n_computed .. n_computed + n_tokens - 1.
+struct PlannedTokens {
+    uint32_t sequence = 0;  // index into the sequences that were planned for
+    uint32_t n_tokens = 0;
+    uint32_t n_logits_rows = 0;  // logits are computed of the last so many tokens
+};
+
+// What one step computes, and what has to be freed if it cannot compute more. Kept by the caller and
+// refilled.
+struct StepPlan {
+    std::vector<PlannedTokens>
+        tokens;                    // in the order of the batch: decoding sequences, then prompts
+    uint32_t n_prompt_tokens = 0;  // of sequences with more than one token to compute
+    uint32_t n_blocks_short = 0;   // with so many more free blocks, more tokens would be planned
+    // `starved`: the oldest sequence of which no token is planned because no block is free.
+    // `preempt`: the youngest sequence that holds blocks and is younger than that one; if nothing can
+    // be evicted, the caller releases its blocks and plans again.
+    std::optional<uint32_t> starved;
+    std::optional<uint32_t> preempt;
+
+    void clear() {
+        tokens.clear();
+        n_prompt_tokens = n_blocks_short = 0;
+        starved.reset();
+        preempt.reset();
+    }
+};
 
 enum class WantLogits : uint8_t { of_last_token, of_every_token };
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kRounding = 1e-9;
 
-// Where x lies on an axis: between the points `low` and `low` + 1, or beyond them.
+// A position on an axis: between the points `low` and `low` + 1, or beyond them.
 struct Place {
     size_t low = 0;
     double part = 0;  // of the way from one to the other; above 1 beyond the last
@@ -22,7 +22,7 @@ Place place_on(const std::array<uint32_t, n>& axis, uint32_t x) {
     return {low, (std::max<double>(x, from) - from) / (to - from)};
 }
 
-// Exact at both ends.
+// Interpolates; exact at both ends.
 double between(double a, double b, double part) {
     return part == 1 ? b : a + (b - a) * part;
 }
@@ -67,7 +67,7 @@ bool StepCosts::is_lawful() const {
             if (d > 0 && step_ms[d][r] < step_ms[d - 1][r]) return false;
         }
         if (!rises(step_ms[d])) return false;
-        // Beyond the last depth more rows must not cost less either, but for rounding.
+        // Beyond the last depth more tokens must not cost less either, but for rounding.
         for (size_t r = 1; d > 0 && r < kTokens.size(); ++r) {
             const double more = step_ms[d][r] - step_ms[d - 1][r];
             const double less = step_ms[d][r - 1] - step_ms[d - 1][r - 1];

@@ -1,10 +1,10 @@
-// calibrate and MeasuredSteps: which steps are timed, in which order and for how long, and the table of
-// costs that their times make.
+// calibrate, MeasuredSteps and StepTimer: which steps are timed, in which order and for how long, the
+// table of costs that their times make, and what runs the steps.
 //
 // Use     `time` runs one step and returns its time in ms, or nothing if measuring must not go on (a
 //         request waits, a step failed); calibrate then returns nothing.
-// Owner   nothing.
-// Threads the caller's; `time` is called on it.
+// Owner   a StepTimer owns its KV storage and borrows all else.
+// Threads the thread that runs the engine's steps; `time` is called on it.
 // Cost    kBudgetMs, or kBudgetSteps steps of one token where that is more, and at most one step more.
 //         Of a model so slow that the budget is soon spent, three points at least. The points that
 //         tell most come first; the others are filled in.
@@ -17,7 +17,12 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
+#include <vector>
 
+#include "base/thread_pool.h"
+#include "cache/kv_storage.h"
+#include "model/model.h"
 #include "sched/step_costs.h"
 
 namespace kvik {
@@ -66,6 +71,47 @@ class MeasuredSteps {
 
     std::array<Cells, StepCosts::kDepths.size()> step_ms_;
     std::array<std::optional<double>, StepCosts::kChunks.size()> chunk_ms_;
+};
+
+// Runs steps of a model at a pretended depth and times them, over a KV storage of its own: at most
+// kKvBytes or an eighth of the weights, and never more than the budget of the cache. The KV is zeros,
+// because the time of a step does not depend on what it holds. Every position has its own memory; if
+// blocks stood for several positions, they would stay in the CPU's cache and depth would seem to cost
+// nothing. Memory is touched, before the clock starts, when a depth first needs it. open() and time()
+// return nothing when memory is missing, a step fails, or must_stop() says so.
+inline constexpr uint64_t kKvBytes = 64ull << 20;
+
+struct StepTimerParts {
+    const Model& model;
+    ThreadPool& pool;
+    Scratch& scratch;
+    ScratchLimits limits;     // the scratch's
+    std::span<float> logits;  // [limits.n_logits_rows, vocab_size]
+    KvSpec kv;
+    uint64_t cache_bytes = 0;
+    std::function<double()> now_ms;
+    std::function<bool()> must_stop;
+};
+
+class StepTimer {
+  public:
+    static std::optional<StepTimer> open(StepTimerParts parts);
+
+    CalibrationLimits limits() const;
+    std::optional<double> time(const StepPoint& point);
+
+  private:
+    StepTimer(StepTimerParts parts, KvStorage storage, uint32_t n_depth);
+    void touch(uint32_t n_places);
+
+    StepTimerParts parts_;
+    KvStorage storage_;
+    uint32_t n_depth_;
+    uint32_t n_places_;
+    uint32_t n_touched_ = 0;       // blocks
+    std::vector<BlockId> blocks_;  // [n_groups, n_places]
+    std::vector<TokenId> tokens_;
+    std::vector<uint32_t> rows_;  // 0 .. n - 1
 };
 
 }  // namespace kvik

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "engine/costs/calibrate.h"
-#include "engine/costs/step_timer.h"
 #include "sched/random_costs.h"
 #include "testing/hash_model.h"
 

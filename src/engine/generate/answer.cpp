@@ -7,7 +7,7 @@ namespace kvik {
 
 // ---- StopText ----
 
-// Bytes at the end of `text` that are the beginning of `stop`, but not all of it.
+// Returns how many bytes at the end of `text` are the beginning of `stop`, but not all of it.
 static size_t begun(std::string_view text, std::string_view stop) {
     for (size_t n = std::min(text.size(), stop.size() - 1); n > 0; --n) {
         if (text.ends_with(stop.substr(0, n))) return n;

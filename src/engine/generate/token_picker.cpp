@@ -45,7 +45,7 @@ void TokenPicker::add_token(RequestState& state, TokenId token, std::span<const 
     state.end = state.answer.ended();
 }
 
-// The prompt is cached to its end by now.
+// Called with the first pick, when the prompt is cached to its end.
 void TokenPicker::pin_prompt(const RequestState& state) {
     if (state.request.pin_ms <= 0 || state.cache == CachePolicy::off) return;
     cache_.pin(state.ns, state.sequence.prompt(), now_ms_() + state.request.pin_ms);

@@ -15,7 +15,7 @@ static std::string digest_of(std::span<const TokenId> ids) {
     return xxh3_128_hex(std::as_bytes(ids));
 }
 
-// What the index has beside the point itself: an entry, its digest twice, three nodes.
+// Bytes of the index per point: an entry, its digest twice, three nodes.
 static constexpr uint64_t kIndexBytes = 400;
 
 static uint64_t bytes_of(const LedgerPoint& point) {
@@ -48,7 +48,8 @@ void TokenLedger::make_inner(Entry& entry) {
     by_use_.erase(entry.last_use);
 }
 
-// A conversation that is gone on with is not forgotten soon, and of it the start last.
+// Marks the point and all before it as used, the start of the conversation last, so that the start is
+// forgotten last.
 void TokenLedger::use(const LedgerPoint* point) {
     for (; point; point = point->begin.point.get()) {
         const auto found = entries_.find(point);
@@ -84,7 +85,7 @@ const LedgerPoint* TokenLedger::find_same(const LedgerPoint& point,
     return is_same ? &other : nullptr;
 }
 
-// Points before it that were forgotten, but are still held by somebody, come back with it.
+// Also adds the points before it that were forgotten while a conversation still held them.
 LedgerPointRef TokenLedger::add(LedgerPointRef point) {
     std::string digest = digest_of(ids_of(*point));
     const std::lock_guard lock(mutex_);
@@ -123,7 +124,7 @@ LedgerStats TokenLedger::stats() const {
 
 // ---- what comes back ----
 
-// The text with the longest common beginning stands next to where this one would stand.
+// Texts are sorted, so the one with the longest common beginning is a neighbour of this text's place.
 TokenLedger::Known TokenLedger::find(const MarkedText& text, const LedgerPointRef& known) {
     const MarkedRuns runs{run_of(text)};
     Known best;
@@ -141,8 +142,9 @@ TokenLedger::Known TokenLedger::find(const MarkedText& text, const LedgerPointRe
     return best;
 }
 
-// Both texts must split there: the one that is asked for, and the one that a prompt's ids were made
-// of, as it was then. Where they are the same as far as the tokenizer looks, one of them tells.
+// Returns the last place at which the kept ids may end. Both texts must split there: the one to encode,
+// and the one that the prompt's ids were made of. If they are the same as far as the tokenizer looks,
+// it is enough to ask for one of them.
 LedgerPlace TokenLedger::last_seam(const Known& known, const MarkedText& text) const {
     const size_t reach = tokenizer_.split_reach();
     size_t limit = known.n_common;  // both have the same bytes so far, and the same ids

@@ -34,7 +34,7 @@ void Acceptance::commit(const ScheduledStep& step) {
 }
 
 // The next step frees the blocks behind windows, so prefixes from which others may resume are
-// published before. Not while stop strings could still refuse tokens of the answer.
+// published before. Nothing is published while stop strings could still cut the answer.
 void Acceptance::publish_on_the_way(RequestState& state) {
     if (state.cache == CachePolicy::off) return;
     KvCache& cache = context_.cache;
@@ -48,8 +48,8 @@ void Acceptance::publish_on_the_way(RequestState& state) {
     cache.publish(state.ns, state.sequence, n_computed, InsertKind::passing);
 }
 
-// `logits`: of the last tokens of the sequence that were committed; the last row is used for the next
-// token.
+// `logits`: of the last committed tokens of the sequence. If all its tokens are computed, the last row
+// picks the next one.
 void Acceptance::use_logits(const ScheduledSequence& scheduled, const StepLogits& logits) {
     RequestState& state = *scheduled.request;
     if (!scheduled.beam) use_prompt_logits(state, logits);

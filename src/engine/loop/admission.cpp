@@ -40,8 +40,8 @@ bool Admission::try_admit(const Requests& requests, RequestState& state) {
 
 // ---- who waits ----
 
-// The request with the longest common prefix computes it. Once it has, it publishes the prefix, even
-// if the rest of its own prompt is still to be computed, and the waiting request shares it.
+// Finds the running request with the longest common prefix. If it has computed the prefix, publishes it,
+// even if the rest of that prompt is still to be computed, and the waiting request shares it.
 bool Admission::waits_for_in_flight_prefix(const Requests& requests, const RequestState& state) {
     if (!state.may_adopt()) return false;
     RequestState* leader = nullptr;
@@ -67,8 +67,8 @@ bool Admission::waits_for_in_flight_prefix(const Requests& requests, const Reque
     return false;
 }
 
-// Asks for blocks for all known tokens and one more, and for a spare block of each running sequence:
-// with less, the new request would soon be preempted. A request alone always fits, which
+// Returns whether there are blocks for all known tokens and one more, and a spare block for each running
+// sequence: with less, the new request would soon be preempted. A request alone always fits, which
 // Engine::submit has checked.
 bool Admission::fits(const Requests& requests, const RequestState& state, const PrefixHit& hit) {
     census_.begin();
@@ -109,7 +109,7 @@ PrefixHit Admission::look_up(RequestState& state) {
     return cache.find(state.ns, tokens);
 }
 
-// A prompt whose logprobs are all kept needs no logits; one that continues such a prompt needs only
+// Takes kept logprobs. A prompt whose logprobs are all kept needs no logits; one that continues such a prompt needs only
 // the rows that follow.
 void Admission::recall_logprobs(RequestState& state) {
     if (state.cache == CachePolicy::off || state.request.on_prompt_logits) return;
@@ -123,7 +123,7 @@ void Admission::recall_logprobs(RequestState& state) {
     }
 }
 
-// The runs of found tokens by where each block came from.
+// Returns the found tokens as runs, by where each block came from.
 static std::vector<FoundRun> found_runs(const RequestState& state, const PrefixHit& hit,
                                         uint32_t block_tokens) {
     std::vector<FoundRun> found;

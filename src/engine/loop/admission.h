@@ -17,7 +17,7 @@
 #include "engine/generate/prompt_logprobs.h"
 #include "engine/generate/token_picker.h"
 #include "engine/loop/step_data.h"
-#include "engine/request/block_census.h"
+#include "engine/request/request_state.h"
 
 namespace kvik {
 

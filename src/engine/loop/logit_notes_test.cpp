@@ -4,7 +4,7 @@
 #include <limits>
 #include <random>
 
-#include "engine/loop/batch_buffer.h"
+#include "engine/loop/step_executor.h"
 #include "kernels/note_tiles.h"
 #include "kernels/select.h"
 #include "sample/tiles.h"

@@ -16,7 +16,7 @@
 #include "engine/engine_settings.h"
 #include "engine/kv_cache.h"
 #include "engine/request/request_state.h"
-#include "sched/step_plan.h"
+#include "sched/scheduler.h"
 
 namespace kvik {
 

@@ -10,15 +10,60 @@
 //         the others have the same bits.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <vector>
 
-#include "engine/costs/step_timer.h"
-#include "engine/loop/batch_buffer.h"
+#include "base/logit_tiles.h"
+#include "engine/costs/calibrate.h"
 #include "engine/loop/step_data.h"
+#include "kvik/kvik.h"
 #include "model/model.h"
+#include "sched/scheduler.h"
+#include "sched/sequence.h"
 
 namespace kvik {
+
+// The tokens of a step laid out for the model. Use: begin(), then add() the planned tokens of each
+// sequence in the order of the batch, then batch(). The sequences must not change in between. Memory
+// is taken once; more tokens than the limits fail a check.
+class BatchBuffer {
+  public:
+    BatchBuffer(const ScratchLimits& limits, uint32_t max_sequences);
+
+    void begin();
+    void add(const Sequence& sequence, const PlannedTokens& rows);
+    Batch batch() const { return {tokens_, sequences_, logits_rows_}; }
+    uint32_t n_rows() const { return static_cast<uint32_t>(tokens_.size()); }
+    uint32_t n_logits_rows() const { return static_cast<uint32_t>(logits_rows_.size()); }
+
+  private:
+    std::vector<TokenId> tokens_;
+    std::vector<SequenceRows> sequences_;
+    std::vector<uint32_t> logits_rows_;
+};
+
+// For each row of logits at most three numbers per tile of 16 logits, which the sampler uses to skip
+// most of the row.
+class LogitNotes {
+  public:
+    LogitNotes(uint32_t n_rows, uint32_t vocab_size);
+
+    void begin() { rows_.clear(); }
+    // Adds n rows of logits of one request. A token is picked from the last row only, so only that
+    // one is noted.
+    void add(const GenerateRequest& request, uint32_t n);
+    std::span<const LogitTiles> rows(uint64_t first, uint64_t n) const {
+        return std::span(rows_).subspan(first, n);
+    }
+
+  private:
+    uint32_t vocab_size_;
+    std::unique_ptr<float[]> room_;  // [n_rows][3][n_tiles]
+    std::vector<LogitTiles> rows_;
+};
 
 class StepExecutor {
   public:

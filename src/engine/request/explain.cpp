@@ -23,7 +23,7 @@ class Cutter {
   public:
     Cutter(const PromptFacts& facts, KvReport& report) : facts_(facts), report_(report) {}
 
-    // The segment up to `end`; null if it is empty.
+    // Adds a segment up to `end` and returns it; null if it is empty.
     KvSegment* cut(uint32_t end, KvSource source, KvReason reason) {
         end = std::min(end, static_cast<uint32_t>(facts_.prompt.size()));
         if (end <= at_) return nullptr;

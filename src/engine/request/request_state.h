@@ -12,10 +12,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/digest.h"
+#include "cache/block_table.h"
 #include "cache/namespace_key.h"
+#include "cache/prefix_hit.h"
 #include "cache/prefix_reports.h"
 #include "engine/generate/answer.h"
 #include "engine/generate/request_beams.h"
@@ -116,5 +119,35 @@ struct RequestState {
 
 // By arrival, oldest first.
 using Requests = std::vector<std::unique_ptr<RequestState>>;
+
+// Counts the blocks that tables and prefix hits hold, each shared block once: begin() a count, add()
+// tables, hits or requests, then read n_blocks() and n_held(). add is linear in the blocks added; only
+// the constructor allocates.
+class BlockCensus {
+  public:
+    // n_blocks: of the pool.
+    explicit BlockCensus(uint32_t n_blocks) : counted_in_(n_blocks, 0) {}
+
+    void begin();
+    void add(const BlockTable& table);
+    void add(const PrefixHit& hit);
+    void add(const RequestState& request);  // the tables of its sequence and of its beams
+
+    uint32_t n_blocks() const { return n_blocks_; }  // different blocks
+    uint32_t n_held() const { return n_held_; }      // each as often as it was added
+
+  private:
+    void add(std::span<const BlockRef> blocks);
+
+    std::vector<uint64_t> counted_in_;  // [n_blocks] the count in which a block was met last
+    uint64_t count_ = 0;
+    uint32_t n_blocks_ = 0, n_held_ = 0;
+};
+
+// Records in each SequenceGroup how many blocks its sequences hold now, if that is more than before.
+// The step loop calls it when the blocks of a step have been reserved and are most numerous. Costs
+// O(blocks of the groups) and O(requests) per group.
+void count_group_blocks(std::span<const std::unique_ptr<RequestState>> requests,
+                        BlockCensus& census);
 
 }  // namespace kvik

@@ -180,7 +180,8 @@ Session Session::fork() {
     return fork(SIZE_MAX);
 }
 
-// The fork holds the KV of its own last message: what it leaves later is never what this one holds.
+// The fork holds the KV of its own last message: leaving it later never gives up what this
+// conversation holds.
 Session Session::fork(size_t n_messages) {
     collect_answer();
     Session other(*engine_, options_);

@@ -14,7 +14,7 @@ void Session::Timeline::add(ChatMessage message, Point point) {
     points.push_back(std::move(point));
 }
 
-// If all that remains was left out of prompts, prompts have all of it again.
+// If only messages remain that were left out of prompts, prompts include all of them again.
 void Session::Timeline::cut(size_t n_messages) {
     if (n_messages >= messages.size()) return;
     messages.resize(n_messages);

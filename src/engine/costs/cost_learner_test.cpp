@@ -1,4 +1,4 @@
-#include "engine/costs/step_costs_store.h"
+#include "engine/costs/cost_learner.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

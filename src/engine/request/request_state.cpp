@@ -1,4 +1,4 @@
-#include "engine/request/block_census.h"
+#include "engine/request/request_state.h"
 
 namespace kvik {
 
@@ -28,7 +28,7 @@ void BlockCensus::add(std::span<const BlockRef> blocks) {
     }
 }
 
-// How many blocks the request's sequences would hold if none were shared. The prompt sequence of
+// Returns how many blocks the request's sequences would hold if none were shared. The prompt sequence of
 // beams does not count: without sharing each beam would hold the prompt itself.
 static uint32_t n_unshared_blocks(const RequestState& request) {
     if (!request.computes_beams()) return request.sequence.table().n_blocks();
