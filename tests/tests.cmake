@@ -20,6 +20,7 @@ foreach(file turns_test.cpp reuse_test.cpp budget_test.cpp sessions_test.cpp bea
     string(REPLACE "_test.cpp" "" name ${file})
     add_executable(test_${name} tests/e2e/${file})
     target_link_libraries(test_${name} kvik_engine kvik_testing GTest::gtest_main)
+    target_include_directories(test_${name} PRIVATE tests)
     target_compile_definitions(test_${name} PRIVATE KVIK_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 endforeach()
 set(e2e e2e.turns e2e.sessions e2e.beams)

@@ -14,6 +14,7 @@ import statistics
 import sys
 
 SOURCE = {".cpp", ".h", ".inl"}
+SUPPORT = "tests/support/"  # of tests, which alone may include it
 ESSAY_LINES = 30
 # From these modules only the named headers of that module may be included.
 NARROW = {("model", "cache"): {"cache/spec.h", "cache/view.h"}}
@@ -45,7 +46,7 @@ class Tree:
                     relative = path.relative_to(self.root).as_posix()
                     self.text[relative] = data.decode("utf-8", "replace")
         self.sources = [f for f in self.text if pathlib.PurePath(f).suffix in SOURCE
-                        and f.startswith(("src/", "include/"))]
+                        and f.startswith(("src/", "include/", SUPPORT))]
         self.includes = {f: INCLUDE.findall(self.text[f]) for f in self.sources}
 
     def module(self, file):
@@ -55,7 +56,7 @@ class Tree:
 
     def resolve(self, include):
         """The file a quoted include names, or nothing."""
-        for base in ("src/", "include/"):
+        for base in ("src/", "include/", "tests/"):
             if base + include in self.text:
                 return base + include
         return None
@@ -78,7 +79,7 @@ def arrows(tree):
     for body in re.findall(r"^kvik_module\(([^)]*)\)", tree.text.get("CMakeLists.txt", ""), re.M):
         words, key, lists = body.split(), None, {}
         for word in words[1:]:
-            if word in ("DEPENDS", "LINK", "TEST_LINK"):
+            if word in ("DEPENDS", "LINK", "TEST_LINK", "TEST_SUPPORT"):
                 key = word
             else:
                 lists.setdefault(key, []).append(word)
@@ -92,13 +93,17 @@ def check_arrows(tree):
     allowed = arrows(tree)
     for file in tree.sources:
         module = tree.module(file)
-        if module == "cli":
+        if module == "cli" or file.startswith(SUPPORT):
             continue
         if module not in allowed:
             yield f"{file}: CMakeLists.txt has no kvik_module({module} ...)"
             continue
         for quoted, target in tree.own(file):
             other = tree.module(target)
+            if target.startswith(SUPPORT):
+                if not is_test(file):
+                    yield f"{file}: includes {quoted}, which is for tests alone"
+                continue
             if other not in allowed[module][is_test(file)]:
                 yield f"{file}: includes {quoted}, but {module} may not include {other}"
             narrow = NARROW.get((module, other))

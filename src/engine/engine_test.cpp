@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "engine/engine_settings.h"
-#include "engine/rig/requests.h"
+#include "support/requests.h"
 #include "testing/hash_model.h"
 #include "testing/scratch_folder.h"
 

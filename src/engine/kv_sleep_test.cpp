@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "engine/rig/requests.h"
-#include "engine/rig/step_rig.h"
+#include "support/requests.h"
+#include "support/step_rig.h"
 #include "testing/hash_model.h"
 #include "testing/scratch_folder.h"
 

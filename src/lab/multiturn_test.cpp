@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <atomic>
 
-#include "engine/rig/toy_tokenizer.h"
 #include "lab/multiturn_report.h"
 #include "lab/multiturn_script.h"
 #include "lab/prompt_writer.h"
+#include "support/toy_tokenizer.h"
 #include "testing/hash_model.h"
 
 namespace kvik::lab {

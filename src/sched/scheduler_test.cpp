@@ -5,7 +5,7 @@
 #include <numeric>
 #include <random>
 
-#include "sched/random_costs.h"
+#include "support/random_costs.h"
 
 namespace kvik {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "sched/random_costs.h"
+#include "support/random_costs.h"
 
 namespace kvik {
 namespace {

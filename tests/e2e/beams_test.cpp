@@ -4,9 +4,9 @@
 
 #include <stdexcept>
 
-#include "engine/rig/naive_beams.h"
 #include "kvik/kvik.h"
 #include "real_models.h"
+#include "support/naive_beams.h"
 
 namespace kvik {
 namespace {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include "engine/rig/requests.h"
+#include "support/requests.h"
 #include "testing/hash_model.h"
 
 namespace kvik {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "engine/rig/talk.h"
 #include "real_models.h"
+#include "support/chat_script.h"
 #include "testing/scratch_folder.h"
 
 namespace kvik {

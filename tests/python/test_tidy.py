@@ -95,6 +95,11 @@ class Laws(unittest.TestCase):
     def test_a_character_outside_ascii(self):
         self.assert_found({"src/base/b.cpp": "\n// caf\u00e9\n"}, "src/base/b.cpp:2: not ASCII")
 
+    def test_support_of_tests_in_the_program(self):
+        self.assert_found({"tests/support/rig.h": ESSAY,
+                           "src/base/result.cpp": '#include "support/rig.h"\n'},
+                          "src/base/result.cpp: includes support/rig.h, which is for tests alone")
+
     def test_a_header_without_an_essay(self):
         self.assert_found({"src/cache/pool.h": "#pragma once\n"}, "does not open with an essay")
 

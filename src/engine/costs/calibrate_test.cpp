@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/costs/calibrate.h"
-#include "sched/random_costs.h"
+#include "support/random_costs.h"
 #include "testing/hash_model.h"
 
 namespace kvik {

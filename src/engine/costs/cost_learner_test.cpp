@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "sched/random_costs.h"
+#include "support/random_costs.h"
 #include "testing/scratch_folder.h"
 
 namespace kvik {

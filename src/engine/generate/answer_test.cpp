@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/rig/requests.h"
-#include "engine/rig/step_rig.h"
-#include "engine/rig/toy_tokenizer.h"
+#include "support/requests.h"
+#include "support/step_rig.h"
+#include "support/toy_tokenizer.h"
 #include "testing/hash_model.h"
 
 namespace kvik {

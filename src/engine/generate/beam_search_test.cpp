@@ -4,9 +4,9 @@
 
 #include <limits>
 
-#include "engine/rig/naive_beams.h"
-#include "engine/rig/requests.h"
-#include "engine/rig/same_beams.h"
+#include "support/naive_beams.h"
+#include "support/requests.h"
+#include "support/same_beams.h"
 
 namespace kvik {
 namespace {

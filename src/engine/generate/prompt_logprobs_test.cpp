@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "engine/rig/requests.h"
+#include "support/requests.h"
 
 namespace kvik {
 namespace {

@@ -7,12 +7,12 @@
 #include <cmath>
 #include <set>
 
-#include "engine/rig/naive_beams.h"
-#include "engine/rig/requests.h"
-#include "engine/rig/same_beams.h"
-#include "engine/rig/step_rig.h"
-#include "engine/rig/toy_tokenizer.h"
-#include "sched/random_costs.h"
+#include "support/naive_beams.h"
+#include "support/random_costs.h"
+#include "support/requests.h"
+#include "support/same_beams.h"
+#include "support/step_rig.h"
+#include "support/toy_tokenizer.h"
 #include "testing/hash_model.h"
 
 namespace kvik {

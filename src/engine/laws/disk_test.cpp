@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "engine/rig/cold.h"
+#include "support/cold_logits.h"
 #include "testing/hash_model.h"
 #include "testing/scratch_folder.h"
 

@@ -1,7 +1,7 @@
 // Whose KV may be used for whom: everything that KV depends on, and who may know of it.
 #include <gtest/gtest.h>
 
-#include "engine/rig/cold.h"
+#include "support/cold_logits.h"
 #include "testing/hash_model.h"
 
 namespace kvik {

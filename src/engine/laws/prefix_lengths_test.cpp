@@ -2,7 +2,7 @@
 // chunk of a prompt, a window. Off-by-ones live there.
 #include <gtest/gtest.h>
 
-#include "engine/rig/cold.h"
+#include "support/cold_logits.h"
 #include "testing/hash_model.h"
 
 namespace kvik {

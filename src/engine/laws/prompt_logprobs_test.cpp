@@ -2,8 +2,8 @@
 // of a cold run.
 #include <gtest/gtest.h>
 
-#include "engine/rig/cold.h"
 #include "sample/logprob.h"
+#include "support/cold_logits.h"
 #include "testing/hash_model.h"
 
 namespace kvik {

@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <map>
 
-#include "engine/rig/cold.h"
-#include "engine/rig/talk.h"
 #include "sample/logprob.h"
-#include "sched/random_costs.h"
+#include "support/chat_script.h"
+#include "support/cold_logits.h"
+#include "support/random_costs.h"
 #include "testing/hash_model.h"
 #include "testing/scratch_folder.h"
 

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "engine/rig/cold.h"
+#include "support/cold_logits.h"
 #include "testing/hash_model.h"
 
 namespace kvik {

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "engine/rig/cold.h"
+#include "support/cold_logits.h"
 #include "testing/hash_model.h"
 
 namespace kvik {

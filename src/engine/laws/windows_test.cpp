@@ -1,7 +1,7 @@
 // Layers that see a window forget what lies behind it; where others may go on from, they must not.
 #include <gtest/gtest.h>
 
-#include "engine/rig/cold.h"
+#include "support/cold_logits.h"
 #include "testing/hash_model.h"
 
 namespace kvik {

@@ -4,9 +4,9 @@
 
 #include <random>
 
-#include "engine/rig/requests.h"
-#include "engine/rig/toy_tokenizer.h"
 #include "engine/session/chat_prompt.h"
+#include "support/requests.h"
+#include "support/toy_tokenizer.h"
 
 namespace kvik {
 namespace {

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "cache/kv_storage.h"
-#include "engine/rig/requests.h"
-#include "engine/rig/step_rig.h"
 #include "model/step_profile.h"
+#include "support/requests.h"
+#include "support/step_rig.h"
 #include "testing/counting_new.h"
 #include "testing/hash_model.h"
 #include "testing/model_rig.h"

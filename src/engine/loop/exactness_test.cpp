@@ -2,8 +2,8 @@
 // oracle knows no cache, batch or step: it asks the hash model for the logits of the tokens alone.
 #include <gtest/gtest.h>
 
-#include "engine/rig/cold.h"
-#include "sched/random_costs.h"
+#include "support/cold_logits.h"
+#include "support/random_costs.h"
 #include "testing/hash_model.h"
 
 namespace kvik {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/request/request_state.h"
-#include "engine/rig/requests.h"
-#include "engine/rig/step_rig.h"
+#include "support/requests.h"
+#include "support/step_rig.h"
 #include "testing/hash_model.h"
 
 namespace kvik {

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/rig/requests.h"
-#include "engine/rig/step_rig.h"
 #include "sample/logprob.h"
+#include "support/requests.h"
+#include "support/step_rig.h"
 #include "testing/hash_model.h"
 
 namespace kvik {

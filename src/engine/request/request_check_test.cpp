@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/rig/requests.h"
-#include "engine/rig/toy_tokenizer.h"
+#include "support/requests.h"
+#include "support/toy_tokenizer.h"
 #include "testing/hash_model.h"
 
 namespace kvik {

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "engine/ledger/token_ledger.h"
-#include "engine/rig/toy_tokenizer.h"
+#include "support/toy_tokenizer.h"
 
 namespace kvik {
 namespace {

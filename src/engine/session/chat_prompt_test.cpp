@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/rig/toy_tokenizer.h"
+#include "support/toy_tokenizer.h"
 
 namespace kvik {
 namespace {

@@ -1,5 +1,5 @@
 // Conversations that go apart: at a message, at a token, and on from where an answer was cut.
-#include "engine/rig/session_rig.h"
+#include "support/session_rig.h"
 
 namespace kvik {
 namespace {

@@ -1,6 +1,6 @@
 // What becomes of KV that a conversation goes on without, by policy and by what happened.
 #include "engine/engine_settings.h"
-#include "engine/rig/session_rig.h"
+#include "support/session_rig.h"
 #include "testing/hash_model.h"
 
 namespace kvik {

@@ -1,5 +1,5 @@
 // What a client without a session sends: its whole conversation, as text.
-#include "engine/rig/session_rig.h"
+#include "support/session_rig.h"
 
 namespace kvik {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/rig/session_rig.h"
+#include "support/session_rig.h"
 #include "testing/hash_model.h"
 
 namespace kvik {

@@ -1,9 +1,9 @@
 // What an engine gives a chat template, and what it says when one fails.
 #include <gtest/gtest.h>
 
-#include "engine/rig/requests.h"
-#include "engine/rig/toy_tokenizer.h"
 #include "kvik/kvik.h"
+#include "support/requests.h"
+#include "support/toy_tokenizer.h"
 #include "testing/hash_model.h"
 
 namespace kvik {

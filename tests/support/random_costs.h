@@ -1,4 +1,5 @@
-// Costs for tests: lawful, otherwise anything.
+// random_costs: step costs for tests, which satisfy the invariant of sched/step_costs.h and are otherwise
+// random.
 #pragma once
 
 #include <cstdint>

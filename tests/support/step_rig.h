@@ -1,5 +1,5 @@
-// StepRig: a StepLoop driven by hand, for tests: no thread, a clock that ticks when asked, the books
-// checked after every step; and what a stream said, collected.
+// StepRig: a step loop driven by hand, for tests: it has no thread, its clock ticks when it is read, and
+// invariants are checked after every step. StreamResult collects what a stream delivered.
 //
 // Owner   borrows the model.
 #pragma once

@@ -1,4 +1,4 @@
-// Beams of two searches, held against each other to the bit.
+// expect_same: compares the beams of two searches to the bit.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
-// Talk: what clients ask of an engine over time, at random: new conversations, the next turn, the
-// same again, branches, answers anew and edits, so that prompts meet what is cached in every way.
+// Talk: random traffic of an engine's clients: new conversations, next turns, the same prompt again,
+// branches, answers anew and edits, so that prompts meet what is cached in every way.
 //
-// Use     next() gives a prompt; heard() what it led to. Nothing that next() gives depends on what
+// Use     next() returns a prompt; heard() takes its answer. What next() returns does not depend on what
 //         an engine has cached, so that two engines can be asked the same.
 // Invariant no prompt is longer than most_tokens; none is empty.
 #pragma once
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/rig/requests.h"
+#include "support/requests.h"
 
 namespace kvik {
 

@@ -1,5 +1,5 @@
-// SessionTest: a made-up model with words and a template, an engine over it and a session, for tests
-// of conversations.
+// SessionTest: for tests of conversations: a made-up model with words and a template, an engine over it and
+// a session.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "engine/rig/requests.h"
-#include "engine/rig/toy_tokenizer.h"
 #include "kvik/kvik.h"
+#include "support/requests.h"
+#include "support/toy_tokenizer.h"
 
 namespace kvik {
 

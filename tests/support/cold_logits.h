@@ -1,13 +1,13 @@
-// What a model that knows its cold logits (testing/hash_model.h) must say, and whether a stream said
-// it.
+// oracle, expect_same and expect_cold: what a model that knows its cold logits (testing/hash_model.h) must
+// answer, compared with what a stream delivered.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <concepts>
 
-#include "engine/rig/requests.h"
-#include "engine/rig/step_rig.h"
+#include "support/requests.h"
+#include "support/step_rig.h"
 
 namespace kvik {
 

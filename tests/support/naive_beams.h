@@ -1,5 +1,5 @@
-// naive_beams: beam search without any sharing, for tests: every hypothesis is a list of ids, its
-// logits are computed from these alone, every way on of every hypothesis is written down and sorted.
+// NaiveBeams: beam search without any sharing, for tests: every hypothesis is a list of ids, its
+// logits are computed from these alone, and every continuation of every hypothesis is written down and sorted.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 #include "base/digest.h"
 #include "engine/generate/beam_search.h"
-#include "engine/rig/requests.h"
 #include "sample/logprob.h"
+#include "support/requests.h"
 
 namespace kvik {
 
