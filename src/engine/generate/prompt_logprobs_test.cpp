@@ -63,7 +63,7 @@ TEST(PromptLogprobs, never_exceed_the_budget_and_lose_what_was_put_longest_ago) 
     EXPECT_EQ(store.n_entries(), 3u);
 }
 
-// The naive twin looks at all that was ever put.
+// The naive store compares with everything that was ever put.
 TEST(PromptLogprobs, are_what_looking_at_all_prompts_would_find) {
     PromptLogprobs store(1 << 20);
     Random random(1);

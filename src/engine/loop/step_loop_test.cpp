@@ -42,7 +42,7 @@ TEST_F(StepLoopTest, computes_one_token_of_a_cached_prompt_whose_logits_it_lacks
     EXPECT_EQ(result.ids, expected(shorter).ids);
 }
 
-TEST_F(StepLoopTest, shares_nothing_between_salts_neither_cached_nor_as_twins) {
+TEST_F(StepLoopTest, shares_nothing_between_salts_neither_cached_nor_as_follower) {
     StepRig rig(model_, options());
     GenerateRequest request = request_for(tokens(77), 1);
     const Expected right = expected(request);
@@ -82,9 +82,9 @@ TEST_F(StepLoopTest, neither_finds_nor_publishes_where_the_cache_is_off) {
     }
 }
 
-// ---- twins ----
+// ---- in-flight prefixes ----
 
-TEST_F(StepLoopTest, computes_a_prefix_once_for_twins_that_arrive_together) {
+TEST_F(StepLoopTest, computes_the_common_prefix_of_requests_that_arrive_together_once) {
     StepRig rig(model_, options());
     const std::vector<TokenId> shared = tokens(100);
     std::vector<GenerateRequest> requests;
@@ -108,24 +108,24 @@ TEST_F(StepLoopTest, computes_the_prompt_of_n_answers_once) {
     EXPECT_EQ(model_.n_rows_computed(), 100u + 8 * 3);
 }
 
-TEST_F(StepLoopTest, shares_a_prefix_with_a_twin_that_is_still_busy_with_its_own_prompt) {
+TEST_F(StepLoopTest, shares_a_prefix_with_a_request_that_still_computes_its_own_prompt) {
     StepRig rig(model_, options(16));
     const std::vector<TokenId> shared = tokens(40);
     const auto leader = rig.submit(request_for(joined(shared, tokens(400)), 1));
-    const auto twin = rig.submit(request_for(joined(shared, tokens(1)), 1));
-    StreamResult of_leader, of_twin;
-    while (!of_twin.ended) {
+    const auto follower = rig.submit(request_for(joined(shared, tokens(1)), 1));
+    StreamResult of_leader, of_follower;
+    while (!of_follower.ended) {
         ASSERT_TRUE(rig.step());
         listen(*leader, of_leader);
-        listen(*twin, of_twin);
+        listen(*follower, of_follower);
     }
     EXPECT_FALSE(of_leader.ended);
-    EXPECT_EQ(of_twin.summary.timings.n_cached_tokens, 40u);
+    EXPECT_EQ(of_follower.summary.timings.n_cached_tokens, 40u);
     rig.run();
     EXPECT_EQ(model_.n_rows_computed(), 40u + 400 + 1);
 }
 
-TEST_F(StepLoopTest, lets_others_pass_a_twin_that_waits) {
+TEST_F(StepLoopTest, lets_others_pass_a_request_that_waits_for_a_prefix) {
     StepRig rig(model_, options(16));
     const std::vector<TokenId> shared = tokens(200);
     rig.submit(request_for(shared, 1));
