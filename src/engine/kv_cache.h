@@ -17,10 +17,10 @@
 #include "cache/block_table.h"
 #include "cache/kv_storage.h"
 #include "cache/prefix_tree.h"
-#include "engine/costs/prefill_rate.h"
 #include "engine/engine_settings.h"
 #include "engine/kv_sleep.h"
 #include "sched/sequence.h"
+#include "sched/step_costs.h"
 
 namespace kvik {
 

@@ -1,5 +1,5 @@
-// StepCosts: the time of a step of this model on this machine: a table, and values between and beyond
-// its points.
+// StepCosts and PrefillRate: the time of a step of this model on this machine: a table with values between
+// and beyond its points, and a rate that is learnt from the steps that run.
 //
 // Shape   step_ms : [kDepths, kTokens] n tokens of one sequence at a depth, with the logits of each:
 //         what decoding and drafts need.  chunk_ms : [kChunks] n tokens of a prompt at depth 0, with
@@ -42,6 +42,26 @@ struct StepCosts {
     bool is_lawful() const;  // true: the invariant holds for these numbers
 
     bool operator==(const StepCosts&) const = default;
+};
+
+// What a token of a prompt costs at a depth, learnt from the steps that ran. The cache uses it to say what
+// a hit saves and to rank what it evicts. The time of n tokens from position d on is n * (base + slope
+// * mean position); base and slope are fitted by weighted least squares, in which later steps weigh
+// more. O(1) per step and per look-up. Never negative, and never less at a greater depth; 0 before the
+// first step was timed.
+class PrefillRate {
+  public:
+    // Records the time of a step that computed n tokens of one prompt, the first of them at position
+    // `depth`, and nothing else.
+    void note(uint32_t n_tokens, uint32_t depth, double ms);
+
+    double ms(uint32_t n_tokens, uint32_t depth) const;
+
+  private:
+    void fit();
+
+    double weight_ = 0, x_ = 0, xx_ = 0, y_ = 0, xy_ = 0;  // sums over the steps, fading
+    double base_ms_ = 0, slope_ms_ = 0;                    // of a row
 };
 
 }  // namespace kvik

@@ -1,6 +1,6 @@
-#include "engine/costs/prefill_rate.h"
-
 #include <gtest/gtest.h>
+
+#include "sched/step_costs.h"
 
 namespace kvik {
 namespace {
