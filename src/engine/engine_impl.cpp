@@ -195,8 +195,8 @@ void Engine::Impl::find_costs(const EngineOptions& options) {
     if (found) step_loop->use_costs(*found);
 }
 
-// Measures once nobody has asked for anything for kIdlePause. A request that arrives meanwhile waits
-// for one measured step at most: measuring is given up, and tried again in the next pause.
+// Measures once nobody has asked for anything for kIdlePause. A request that arrives meanwhile
+// waits for one measured step at most: measuring is given up, and tried again in the next pause.
 void Engine::Impl::learn_costs_when_idle() {
     if (!costs->is_wanted() || queue.wait_for(kIdlePause)) return;
     const auto learnt =

@@ -1,9 +1,11 @@
-// EngineParts and Engine::Impl: what an engine owns, in the order in which it must live, and the engine thread.
+// EngineParts and Engine::Impl: what an engine owns, in the order in which it must live, and the
+// engine thread.
 //
 // Use     open(); the public face (engine.cpp) pushes requests into the queue and reads the rest.
 // Owner   everything below; destroying it cancels what is under way and joins the thread.
 // Threads one engine thread runs the step loop and sleeps in the queue when there is nothing to do.
 //         All members but queue, step_loop and costs are constant after open().
+// Cost    open allocates all KV memory and the memory of steps; load_parts says what it costs.
 // Errors  open: options out of range, a budget that is too small, no memory, no thread.
 #pragma once
 
@@ -25,8 +27,8 @@
 
 namespace kvik {
 
-// A model with its words, its threads and what is known of its files: all that an engine needs beside
-// its settings.
+// A model with its words, its threads and what is known of its files: all that an engine needs
+// beside its settings.
 struct EngineParts {
     std::unique_ptr<ThreadPool> pool;
     std::unique_ptr<Model> model;
@@ -41,8 +43,9 @@ struct EngineParts {
     std::vector<std::string> notes;  // of the model's files
 };
 
-// Loads the files that the options name, on the calling thread; repacking the weights of a large model
-// takes seconds. A tokenizer or a template that cannot be used is no error unless the options name it.
+// Loads the files that the options name, on the calling thread; repacking the weights of a large
+// model takes seconds. A tokenizer or a template that cannot be used is no error unless the options
+// name it.
 Result<EngineParts> load_parts(const EngineOptions& options);
 
 // Milliseconds of a clock that never goes back.

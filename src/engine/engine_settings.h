@@ -1,11 +1,12 @@
 // EngineSettings: what an engine runs with, once its options have met the model and the budget.
 //
-// Use     resolve_settings() once, when an engine opens; check_options() alone before a model is loaded.
+// Use     resolve_settings() once, when an engine opens; check_options() alone before a model is
+//         loaded.
 // Owner   a plain value.
 // Threads any.
 // Cost    resolve_settings: a few thousand operations; capacity(): a binary search over the budget.
-// Errors  an option out of its range: usage, naming flag, value and range. A budget that cannot hold
-//         kLeastTokens of one sequence: memory.
+// Errors  an option out of its range: usage, naming flag, value and range. A budget that cannot
+//         hold kLeastTokens of one sequence: memory.
 #pragma once
 
 #include <cstdint>

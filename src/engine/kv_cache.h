@@ -1,5 +1,5 @@
-// KvCache: pool, storage, prefix tree and disk tier of one engine, and the operations that concern more
-// than one of them.
+// KvCache: pool, storage, prefix tree and disk tier of one engine, and the operations that concern
+// more than one of them.
 //
 // Owner   all KV memory; it outlives every Sequence made over it and stays where it is.
 // Threads the engine thread.
@@ -43,7 +43,8 @@ class KvCache {
     // All of what follows is within a namespace: that of the engine, or one below it.
     const NamespaceKey& ns() const { return ns_; }
 
-    // Brings back from disk what makes more of `tokens` usable. The places that were read, in order.
+    // Brings back from disk what makes more of `tokens` usable. The places that were read, in
+    // order.
     std::vector<uint32_t> wake(const NamespaceKey& ns, std::span<const TokenId> tokens);
 
     // The longest cached prefix of `tokens` from which the last token's logits can be had: all of

@@ -1,12 +1,12 @@
-// plan_step and StepPlan: from sequences and a budget to what the next step computes. It is a pure function: it changes nothing but
-// the plan, and reads no clock.
+// plan_step and StepPlan: from sequences and a budget to what the next step computes. It is a pure
+// function: it changes nothing but the plan, and reads no clock.
 //
 // Policy  1. Decoding sequences (one token to compute) get their token first, so that a long prompt
 //            never stops them.
 //         2. Prompts share what is left of the token budget, oldest first, cut into chunks. Beside
 //            decoding sequences, if costs are known, a chunk is cut so that the step takes kStepMs,
-//            or kDecodingSteps times what decoding alone takes. A prompt gets at least one token, so
-//            that many decoding sequences never stop it either.
+//            or kDecodingSteps times what decoding alone takes. A prompt gets at least one token,
+//            so that many decoding sequences never stop it either.
 //         3. Blocks are given in the same order. The plan names the oldest sequence that gets no
 //            block and the youngest one that would have to give its blocks up for it.
 // Threads any; stateless.
@@ -32,16 +32,15 @@ struct PlannedTokens {
     uint32_t n_logits_rows = 0;  // logits are computed of the last so many tokens
 };
 
-// What one step computes, and what has to be freed if it cannot compute more. Kept by the caller and
-// refilled.
+// What one step computes, and what has to be freed if it cannot compute more. Kept by the caller
+// and refilled.
 struct StepPlan {
-    std::vector<PlannedTokens>
-        tokens;                    // in the order of the batch: decoding sequences, then prompts
-    uint32_t n_prompt_tokens = 0;  // of sequences with more than one token to compute
-    uint32_t n_blocks_short = 0;   // with so many more free blocks, more tokens would be planned
+    std::vector<PlannedTokens> tokens;  // decoding sequences first, then prompts
+    uint32_t n_prompt_tokens = 0;       // of sequences with more than one token to compute
+    uint32_t n_blocks_short = 0;  // with so many more free blocks, more tokens would be planned
     // `starved`: the oldest sequence of which no token is planned because no block is free.
-    // `preempt`: the youngest sequence that holds blocks and is younger than that one; if nothing can
-    // be evicted, the caller releases its blocks and plans again.
+    // `preempt`: the youngest sequence that holds blocks and is younger than that one; if nothing
+    // can be evicted, the caller releases its blocks and plans again.
     std::optional<uint32_t> starved;
     std::optional<uint32_t> preempt;
 

@@ -1,8 +1,8 @@
-// Talk: random traffic of an engine's clients: new conversations, next turns, the same prompt again,
-// branches, answers anew and edits, so that prompts meet what is cached in every way.
+// Talk: random traffic of an engine's clients: new conversations, next turns, the same prompt
+// again, branches, answers anew and edits, so that prompts meet what is cached in every way.
 //
-// Use     next() returns a prompt; heard() takes its answer. What next() returns does not depend on what
-//         an engine has cached, so that two engines can be asked the same.
+// Use     next() returns a prompt; heard() takes its answer. What next() returns does not depend on
+//         what an engine has cached, so that two engines can be asked the same.
 // Invariant no prompt is longer than most_tokens; none is empty.
 #pragma once
 

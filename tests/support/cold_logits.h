@@ -1,5 +1,5 @@
-// oracle, expect_same and expect_cold: what a model that knows its cold logits (testing/hash_model.h) must
-// answer, compared with what a stream delivered.
+// oracle, expect_same and expect_cold: what a model that knows its cold logits
+// (testing/hash_model.h) must answer, compared with what a stream delivered.
 #pragma once
 
 #include <gtest/gtest.h>

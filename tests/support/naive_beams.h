@@ -1,5 +1,6 @@
 // NaiveBeams: beam search without any sharing, for tests: every hypothesis is a list of ids, its
-// logits are computed from these alone, and every continuation of every hypothesis is written down and sorted.
+// logits are computed from these alone, and every continuation of every hypothesis is written down
+// and sorted.
 #pragma once
 
 #include <algorithm>

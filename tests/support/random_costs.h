@@ -1,5 +1,5 @@
-// random_costs: step costs for tests, which satisfy the invariant of sched/step_costs.h and are otherwise
-// random.
+// random_costs: step costs for tests, which satisfy the invariant of sched/step_costs.h and are
+// otherwise random.
 #pragma once
 
 #include <cstdint>

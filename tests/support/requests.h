@@ -1,6 +1,6 @@
-// Random, request_for, oracle and options_of: requests for tests, and the answers that they must get. The
-// oracle asks for the logits of all tokens so far, computed from the tokens alone; it knows no cache,
-// batch, chunk or step.
+// Random, request_for, oracle and options_of: requests for tests, and the answers that they must
+// get. The oracle asks for the logits of all tokens so far, computed from the tokens alone; it
+// knows no cache, batch, chunk or step.
 #pragma once
 
 #include <functional>

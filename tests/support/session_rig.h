@@ -1,5 +1,5 @@
-// SessionTest: for tests of conversations: a made-up model with words and a template, an engine over it and
-// a session.
+// SessionTest: for tests of conversations: a made-up model with words and a template, an engine
+// over it and a session.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// StepRig: a step loop driven by hand, for tests: it has no thread, its clock ticks when it is read, and
-// invariants are checked after every step. StreamResult collects what a stream delivered.
+// StepRig: a step loop driven by hand, for tests: it has no thread, its clock ticks when it is
+// read, and invariants are checked after every step. StreamResult collects what a stream delivered.
 //
 // Owner   borrows the model.
 #pragma once

@@ -91,8 +91,8 @@ StepCosts MeasuredSteps::complete() const {
         }
     }
 
-    // Tokens of which only the last has logits never cost more than tokens that all have them. Where
-    // they were not measured the same cost is assumed.
+    // Tokens of which only the last has logits never cost more than tokens that all have them.
+    // Where they were not measured the same cost is assumed.
     auto chunks = clean.chunk_ms_;
     for (size_t c = 0; c < StepCosts::kChunks.size(); ++c) {
         const double all_ms = costs.ms(StepCosts::kChunks[c], 0);
@@ -282,8 +282,8 @@ CalibrationLimits StepTimer::limits() const {
             .n_depth = n_depth_};
 }
 
-// Writes to the blocks that are new. The kernel maps all pages that were never written to one page of
-// zeros, which would stay in the CPU's cache.
+// Writes to the blocks that are new. The kernel maps all pages that were never written to one page
+// of zeros, which would stay in the CPU's cache.
 void StepTimer::touch(uint32_t n_places) {
     const uint32_t n_blocks = n_places * storage_.spec().n_groups();
     if (n_blocks <= n_touched_) return;

@@ -1,16 +1,16 @@
-// calibrate, MeasuredSteps and StepTimer: which steps are timed, in which order and for how long, the
-// table of costs that their times make, and what runs the steps.
+// calibrate, MeasuredSteps and StepTimer: which steps are timed, in which order and for how long,
+// the table of costs that their times make, and what runs the steps.
 //
-// Use     `time` runs one step and returns its time in ms, or nothing if measuring must not go on (a
-//         request waits, a step failed); calibrate then returns nothing.
+// Use     `time` runs one step and returns its time in ms, or nothing if measuring must not go on
+//         (a request waits, a step failed); calibrate then returns nothing.
 // Owner   a StepTimer owns its KV storage and borrows all else.
 // Threads the thread that runs the engine's steps; `time` is called on it.
-// Cost    kBudgetMs, or kBudgetSteps steps of one token where that is more, and at most one step more.
-//         Of a model so slow that the budget is soon spent, three points at least. The points that
-//         tell most come first; the others are filled in.
+// Cost    kBudgetMs, or kBudgetSteps steps of one token where that is more, and at most one step
+//         more. Of a model so slow that the budget is soon spent, three points at least. The points
+//         that tell most come first; the others are filled in.
 // Errors  none beside the missing result.
-// Invariant it reads no clock but now_ms. A depth beyond n_depth is measured at n_depth and scaled if
-//         n_depth is the greater part of it; otherwise it is left out.
+// Invariant it reads no clock but now_ms. A depth beyond n_depth is measured at n_depth and scaled
+//         if n_depth is the greater part of it; otherwise it is left out.
 #pragma once
 
 #include <array>
@@ -49,8 +49,8 @@ using TimeStep = std::function<std::optional<double>(const StepPoint&)>;
 std::optional<StepCosts> calibrate(const CalibrationLimits& limits, const TimeStep& time,
                                    const std::function<double()>& now_ms);
 
-// What was measured of a table of step costs so far, and the table it makes: a cell for each point of
-// StepCosts, empty where nothing was measured. complete() satisfies the invariant of
+// What was measured of a table of step costs so far, and the table it makes: a cell for each point
+// of StepCosts, empty where nothing was measured. complete() satisfies the invariant of
 // sched/step_costs.h whatever was measured. Other programs only ever add to a time, so of two times
 // that fall with more tokens or depth the larger is the wrong one, and is cut. Missing cells are
 // filled in: between two points linearly, beyond the last as between the last two, with one alone
@@ -74,11 +74,11 @@ class MeasuredSteps {
 };
 
 // Runs steps of a model at a pretended depth and times them, over a KV storage of its own: at most
-// kKvBytes or an eighth of the weights, and never more than the budget of the cache. The KV is zeros,
-// because the time of a step does not depend on what it holds. Every position has its own memory; if
-// blocks stood for several positions, they would stay in the CPU's cache and depth would seem to cost
-// nothing. Memory is touched, before the clock starts, when a depth first needs it. open() and time()
-// return nothing when memory is missing, a step fails, or must_stop() says so.
+// kKvBytes or an eighth of the weights, and never more than the budget of the cache. The KV is
+// zeros, because the time of a step does not depend on what it holds. Every position has its own
+// memory; if blocks stood for several positions, they would stay in the CPU's cache and depth would
+// seem to cost nothing. Memory is touched, before the clock starts, when a depth first needs it.
+// open() and time() return nothing when memory is missing, a step fails, or must_stop() says so.
 inline constexpr uint64_t kKvBytes = 64ull << 20;
 
 struct StepTimerParts {

@@ -1,15 +1,17 @@
 // Answer and StopText: the text of one answer. Picked tokens go in; text comes out as it becomes
 // certain, and with it the reason to end.
 //
-// Use     is_end() tells whether a picked token ends the answer without being part of it; take() adds
-//         any other token; ended() says whether that was the last; finish() returns the held-back text.
+// Use     is_end() tells whether a picked token ends the answer without being part of it; take()
+//         adds any other token; ended() says whether that was the last; finish() returns the
+//         held-back text.
 // Order   end tokens are checked first, then stop strings in the text, then the number of tokens. A
 //         token that completes a stop string is part of the answer, without the text from the stop
 //         string on.
 // Owner   borrows the tokenizer; without one the text is empty.
 // Threads one at a time.
 // Cost    take() is O(stop strings x held-back bytes); copying an Answer copies the held-back text.
-// Invariant the concatenated text of take() and finish() is decode(all tokens), cut at the stop string.
+// Invariant the concatenated text of take() and finish() is decode(all tokens), cut at the stop
+//         string.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +26,11 @@
 
 namespace kvik {
 
-// StopText holds text back while it could become a stop string, and cuts the text at one that comes. push()
-// returns what became certain; once hit() is true it returns nothing more. Costs O(stop strings x
-// (held back + pushed bytes)) per push; less than the longest stop string is ever held back.
-// Invariant: the text does not depend on how it was cut into pushes. The stop string that ends first
-// wins; of two that end together, the longer one. No byte of it is ever returned.
+// StopText holds text back while it could become a stop string, and cuts the text at one that
+// comes. push() returns what became certain; once hit() is true it returns nothing more. Costs
+// O(stop strings x (held back + pushed bytes)) per push; less than the longest stop string is ever
+// held back. Invariant: the text does not depend on how it was cut into pushes. The stop string
+// that ends first wins; of two that end together, the longer one. No byte of it is ever returned.
 class StopText {
   public:
     explicit StopText(std::vector<std::string> stops);  // none empty

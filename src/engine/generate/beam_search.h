@@ -1,19 +1,22 @@
-// BeamSearch: decides which hypotheses of a beam search go on. Rows of logits go in, moves come out;
-// it knows neither cache nor text.
+// BeamSearch: decides which hypotheses of a beam search go on. Rows of logits go in, moves come
+// out; it knows neither cache nor text.
 //
-// Use     take_row() for every beam, in any order; when all have come, advance(). Beam k is then what
-//         moves()[k] made of an earlier beam. At first there is one beam, the bare prompt.
-// Score   sum of log p(token) / n^length_penalty, where n counts the picked tokens and an end token.
-// Rule    of the max(2, 1 + end tokens) x B likeliest continuations, those that end are kept if they
-//         are among the first B, and the first B others go on. The search is over when B have ended
-//         and the best beam, were it to end now, would score no more than the worst of them; or at
-//         max_tokens.
+// Use     take_row() for every beam, in any order; when all have come, advance(). Beam k is then
+//         what moves()[k] made of an earlier beam. At first there is one beam, the bare prompt.
+// Score   sum of log p(token) / n^length_penalty, where n counts the picked tokens and an end
+//         token.
+// Rule    of the max(2, 1 + end tokens) x B likeliest continuations, those that end are kept if
+//         they are among the first B, and the first B others go on. The search is over when B have
+//         ended and the best beam, were it to end now, would score no more than the worst of them;
+//         or at max_tokens.
 // Source  beam search of Hugging Face Transformers (generation/utils.py) with early_stopping=False.
 // Owner   hypotheses and candidates.
 // Threads one at a time.
-// Cost    per step a pass over the tiles of each row, and a sort of B candidate lists; it allocates.
+// Cost    per step a pass over the tiles of each row, and a sort of B candidate lists; it
+//         allocates.
 // Errors  take_row: a row with NaN or +inf, or only -inf: failed, naming the position.
-// Invariant of equal sums the lower parent goes first, then the lower id; of equal scores the older.
+// Invariant of equal sums the lower parent goes first, then the lower id; of equal scores the
+//         older.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +47,8 @@ class BeamSearch {
         TokenId token = 0;
         bool operator==(const Move&) const = default;
     };
-    // Tells whether beam `parent` ends with this token, and whether the token is part of the answer.
+    // Tells whether beam `parent` ends with this token, and whether the token is part of the
+    // answer.
     using Ends = std::function<Ending(const Move&)>;
     struct Row {
         std::span<const float> logits;  // [vocab_size]

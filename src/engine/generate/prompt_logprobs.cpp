@@ -38,8 +38,8 @@ void PromptLogprobs::put(const NamespaceKey& ns, std::span<const TokenId> tokens
     const auto begins = [&](const Key& a, const Key& b) {
         return a.ns == b.ns && common_prefix(a.tokens, b.tokens) == a.tokens.size();
     };
-    // An entry that is a prefix of the new one goes. If the new one is a prefix of an entry, that entry
-    // is marked as used instead.
+    // An entry that is a prefix of the new one goes. If the new one is a prefix of an entry, that
+    // entry is marked as used instead.
     auto next = entries_.lower_bound(key);
     if (next != entries_.begin() && begins(std::prev(next)->first, key)) erase(std::prev(next));
     next = entries_.lower_bound(key);

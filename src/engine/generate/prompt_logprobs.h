@@ -1,15 +1,15 @@
-// PromptLogprobs: the log-probabilities of the tokens of prompts, kept so that asking for them again
-// computes nothing: rows of logits are too large to keep, these are not.
+// PromptLogprobs: the log-probabilities of the tokens of prompts, kept so that asking for them
+// again computes nothing: rows of logits are too large to keep, these are not.
 //
-// Shape   an entry per prompt: its tokens, and for each token its log-probability after those before
-//         it (0 for the first). Entries are sorted by namespace and tokens, so that the entry with the
-//         longest common prefix is a neighbour of a prompt's place.
+// Shape   an entry per prompt: its tokens, and for each token its log-probability after those
+//         before it (0 for the first). Entries are sorted by namespace and tokens, so that the
+//         entry with the longest common prefix is a neighbour of a prompt's place.
 // Owner   copies of tokens and values.
 // Threads the engine thread.
 // Cost    find and put compare the prompt with O(log n) entries.
 // Errors  none: an entry larger than the budget is not kept.
-// Invariant n_bytes() <= the budget. No entry is a prefix of another. The entry whose put is longest
-//         ago goes first.
+// Invariant n_bytes() <= the budget. No entry is a prefix of another. The entry whose put is
+//         longest ago goes first.
 #pragma once
 
 #include <compare>

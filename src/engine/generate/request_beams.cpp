@@ -108,8 +108,8 @@ SequenceView RequestBeams::view(const Sequence& prompt_sequence, uint32_t beam) 
     return view;
 }
 
-// A prefix that is found in the tree shares the source's blocks as far as the source has them: those
-// were published, and the source then uses the tree's blocks.
+// A prefix that is found in the tree shares the source's blocks as far as the source has them:
+// those were published, and the source then uses the tree's blocks.
 void RequestBeams::restore(const Sequence& prompt_sequence) {
     KVIK_CHECK(prompt_sequence.has_caught_up(), "beams grow from the whole prompt");
     for (uint32_t i = 0; i < n_beams(); ++i) {

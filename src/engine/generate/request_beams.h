@@ -1,19 +1,20 @@
-// RequestBeams: the beams of one request under beam search: a sequence per beam, which shares with its
-// parent all blocks but the last, and the search that waits for their logits.
+// RequestBeams: the beams of one request under beam search: a sequence per beam, which shares with
+// its parent all blocks but the last, and the search that waits for their logits.
 //
-// Use     the request's own sequence (prompt_sequence) computes the prompt; the logits after it begin()
-//         the search. From then on steps compute the beams. When take_row() has come for each beam,
-//         the search decides which go on: the last child of a beam takes over its sequence, the other
-//         children are forks. give_up() publishes and releases all KV; restore() before each plan
-//         gives beams without KV the KV of a sequence with the same tokens.
+// Use     the request's own sequence (prompt_sequence) computes the prompt; the logits after it
+//         begin() the search. From then on steps compute the beams. When take_row() has come for
+//         each beam, the search decides which go on: the last child of a beam takes over its
+//         sequence, the other children are forks. give_up() publishes and releases all KV;
+//         restore() before each plan gives beams without KV the KV of a sequence with the same
+//         tokens.
 // Owner   sequences, texts and the search; borrows the cache.
 // Threads the engine thread.
 // Cost    a step in which beams move allocates: lists of blocks and tokens of forks, candidates.
 //         restore and view compare beams pairwise: O(beams^2 x tokens) for beams without KV.
 // Errors  begin and take_row: as BeamSearch::take_row.
-// Invariant beams differ, and have equally many tokens. A beam that lost its KV waits until the sequence
-//         that it has most tokens in common with is computed to the end of these, then forks from it,
-//         so that common tokens are computed once.
+// Invariant beams differ, and have equally many tokens. A beam that lost its KV waits until the
+//         sequence that it has most tokens in common with is computed to the end of these, then
+//         forks from it, so that common tokens are computed once.
 #pragma once
 
 #include <cstdint>
@@ -60,8 +61,8 @@ class RequestBeams {
 
     void give_up();
     void restore(const Sequence& prompt_sequence);
-    // Returns how many block indices the tables of its beams, none of which holds a block now, will take
-    // beside those of the prompt.
+    // Returns how many block indices the tables of its beams, none of which holds a block now, will
+    // take beside those of the prompt.
     uint32_t n_places_wanted(const Sequence& prompt_sequence) const;
 
     void stop(FinishReason reason) { search_.stop(reason); }

@@ -67,7 +67,8 @@ TEST(Keys, keep_one_tenants_kv_from_the_others) {
     EXPECT_EQ(model.n_rows_computed(), 4 * (90u + 2 + 2));
 }
 
-// Nor do they wait for each other, as requests with one prefix would: the time to a first token would tell as much.
+// Nor do they wait for each other, as requests with one prefix would: the time to a first token
+// would tell as much.
 TEST(Keys, let_no_tenant_wait_for_the_prefix_of_another) {
     const HashModel model;
     Random random(1);

@@ -141,7 +141,8 @@ class Life {
         if (random_.below(3) == 0) asked.request.sampling.temperature = 0;
         if (random_.below(8) == 0) asked.request.cache = CachePolicy::off;
         asked.request.want_prompt_logprobs = random_.below(10) == 0;
-        // Conversations belong to one tenant each; the prompts that they begin with are common to all.
+        // Conversations belong to one tenant each; the prompts that they begin with are common to
+        // all.
         if (asked.ask.conversation % 3 > 0) {
             asked.request.cache_salt = fmt::format("tenant {}", asked.ask.conversation % 3);
         }

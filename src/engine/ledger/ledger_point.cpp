@@ -104,8 +104,8 @@ MarkedText part_of(const MarkedRuns& runs, size_t begin, size_t end) {
 
 // ---- LedgerPoint ----
 
-// Destroys the points before it one by one, because recursion over a long conversation would overflow the
-// stack.
+// Destroys the points before it one by one, because recursion over a long conversation would
+// overflow the stack.
 LedgerPoint::~LedgerPoint() {
     LedgerPointRef next = std::move(begin.point);
     while (next && next.use_count() == 1) {
@@ -123,7 +123,8 @@ LedgerPlace end_of(LedgerPointRef point) {
     return {std::move(point), n_bytes, n_tokens};
 }
 
-// Calls visit(point, n_bytes, n_tokens) for the part of each point that the text uses, last point first.
+// Calls visit(point, n_bytes, n_tokens) for the part of each point that the text uses, last point
+// first.
 template <class Visit>
 static void walk_back(const LedgerPoint& last, const Visit& visit) {
     size_t n_bytes = last.text.text.size(), n_tokens = last.ids.size();
@@ -155,8 +156,8 @@ std::vector<TokenId> ids_of(const LedgerPoint& point) {
     return ids;
 }
 
-// A token that is not in the text (BOS, a space that the tokenizer adds before a word) takes no bytes of
-// it. If more than that differs, only the end of the point is returned.
+// A token that is not in the text (BOS, a space that the tokenizer adds before a word) takes no
+// bytes of it. If more than that differs, only the end of the point is returned.
 std::vector<TokenEnd> token_ends(const LedgerPoint& point, const Tokenizer& tokenizer) {
     std::vector<TokenEnd> ends;
     const std::string_view text = point.text.text;

@@ -1,5 +1,6 @@
-// LedgerPoint and MarkedRuns: a stretch of text that went through the engine, and beside it the exact ids
-// it had: what it adds to the text before it. Conversations share the points that they have in common.
+// LedgerPoint and MarkedRuns: a stretch of text that went through the engine, and beside it the
+// exact ids it had: what it adds to the text before it. Conversations share the points that they
+// have in common.
 //
 //   "<s>user: Hello</s><s>assistant:"   "Hanzi"   "</s><s>user: Again</s><s>assistant:"
 //                            prompt <----- answer <-------------------------------- prompt
@@ -10,8 +11,8 @@
 // Owner     a point shares the points before it; MarkedRuns borrow the text.
 // Threads   a point is immutable once it is shared (LedgerPointRef); the functions are stateless.
 // Cost      a chain is walked by points, not by tokens. compare is linear in the common bytes.
-// Invariant texts are ordered by their bytes, and where these are the same by who wrote them: a byte
-//           that a user wrote is never equal to the same byte of the template.
+// Invariant texts are ordered by their bytes, and where these are the same by who wrote them: a
+//           byte that a user wrote is never equal to the same byte of the template.
 #pragma once
 
 #include <compare>
@@ -53,8 +54,8 @@ struct LedgerPlace {
     uint32_t n_tokens = 0;
 };
 
-// answer: the ids were picked one after another, so the text may be cut after any of them; prompt: the
-// ids are those that the tokenizer gives the whole text.
+// answer: the ids were picked one after another, so the text may be cut after any of them; prompt:
+// the ids are those that the tokenizer gives the whole text.
 enum class PointKind : uint8_t { prompt, answer };
 
 struct LedgerPoint {
@@ -88,8 +89,8 @@ struct TokenEnd {
     size_t n_bytes = 0;
     uint32_t n_tokens = 0;
 };
-// Returns the ends of the ids of a point, as far as each can be matched with a part of the text, and the
-// end of the point.
+// Returns the ends of the ids of a point, as far as each can be matched with a part of the text,
+// and the end of the point.
 std::vector<TokenEnd> token_ends(const LedgerPoint& point, const Tokenizer& tokenizer);
 
 }  // namespace kvik

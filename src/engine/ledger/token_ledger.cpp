@@ -48,8 +48,8 @@ void TokenLedger::make_inner(Entry& entry) {
     by_use_.erase(entry.last_use);
 }
 
-// Marks the point and all before it as used, the start of the conversation last, so that the start is
-// forgotten last.
+// Marks the point and all before it as used, the start of the conversation last, so that the start
+// is forgotten last.
 void TokenLedger::use(const LedgerPoint* point) {
     for (; point; point = point->begin.point.get()) {
         const auto found = entries_.find(point);
@@ -124,7 +124,8 @@ LedgerStats TokenLedger::stats() const {
 
 // ---- what comes back ----
 
-// Texts are sorted, so the one with the longest common beginning is a neighbour of this text's place.
+// Texts are sorted, so the one with the longest common beginning is a neighbour of this text's
+// place.
 TokenLedger::Known TokenLedger::find(const MarkedText& text, const LedgerPointRef& known) {
     const MarkedRuns runs{run_of(text)};
     Known best;
@@ -142,9 +143,9 @@ TokenLedger::Known TokenLedger::find(const MarkedText& text, const LedgerPointRe
     return best;
 }
 
-// Returns the last place at which the kept ids may end. Both texts must split there: the one to encode,
-// and the one that the prompt's ids were made of. If they are the same as far as the tokenizer looks,
-// it is enough to ask for one of them.
+// Returns the last place at which the kept ids may end. Both texts must split there: the one to
+// encode, and the one that the prompt's ids were made of. If they are the same as far as the
+// tokenizer looks, it is enough to ask for one of them.
 LedgerPlace TokenLedger::last_seam(const Known& known, const MarkedText& text) const {
     const size_t reach = tokenizer_.split_reach();
     size_t limit = known.n_common;  // both have the same bytes so far, and the same ids

@@ -1,17 +1,17 @@
 // TokenLedger: the exact ids of the text that an engine has seen, found again by that text. A
-// conversation that is sent again as messages goes on with the ids that were picked as far as its text
-// is the same, and is tokenised anew from there.
+// conversation that is sent again as messages goes on with the ids that were picked as far as its
+// text is the same, and is tokenised anew from there.
 //
 // Use     encode() a rendered prompt; add_answer() when its stream has ended.
 // Owner   its points, shared with the conversations that go on from them; borrows the tokenizer.
 // Threads any.
-// Cost    encode and add_answer: O(log points) comparisons of text, then the ids of one point and, for
-//         what is new, tokenising and a digest of all ids up to its end.
+// Cost    encode and add_answer: O(log points) comparisons of text, then the ids of one point and,
+//         for what is new, tokenising and a digest of all ids up to its end.
 // Errors  none: text that is not found is tokenised.
 // Room    max_bytes of text, ids and what finds them. The least recently used end of a conversation
 //         goes first. 0: nothing is found but what the caller still holds.
-// Invariant text is found byte by byte, with who wrote each byte. The seam is where the tokenizer says
-//         that texts split: after canonical ids come the canonical ids of the rest.
+// Invariant text is found byte by byte, with who wrote each byte. The seam is where the tokenizer
+//         says that texts split: after canonical ids come the canonical ids of the rest.
 #pragma once
 
 #include <map>
@@ -41,13 +41,13 @@ class TokenLedger {
         LedgerPointRef point;        // its end is the prompt's
         uint32_t n_kept_tokens = 0;  // of the prompt's, those that were not tokenised anew
     };
-    // Returns the ids of a rendered prompt and remembers them. `known`: a point to compare with beside
-    // those that the ledger remembers; may be null.
+    // Returns the ids of a rendered prompt and remembers them. `known`: a point to compare with
+    // beside those that the ledger remembers; may be null.
     Prompt encode(const MarkedText& text, const LedgerPointRef& known);
     // Returns the remembered point of a prompt with exactly these ids; null: there is none.
     LedgerPointRef find_prompt(std::span<const TokenId> ids) const;
-    // Adds the answer to a prompt, as far as the text is that of the ids: up to a control token or a
-    // stop string.
+    // Adds the answer to a prompt, as far as the text is that of the ids: up to a control token or
+    // a stop string.
     LedgerPointRef add_answer(const LedgerPointRef& prompt, std::span<const TokenId> ids,
                               std::string_view text);
     LedgerStats stats() const;

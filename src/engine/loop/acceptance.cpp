@@ -6,8 +6,8 @@
 
 namespace kvik {
 
-// Tokens of an answer between two times that it is published; a divisor of the prefix tree's distance
-// between resume points.
+// Tokens of an answer between two times that it is published; a divisor of the prefix tree's
+// distance between resume points.
 static constexpr uint32_t kPublishEvery = 256;
 
 void Acceptance::accept(const ScheduledStep& step, const StepLogits& logits) {
@@ -48,8 +48,8 @@ void Acceptance::publish_on_the_way(RequestState& state) {
     cache.publish(state.ns, state.sequence, n_computed, InsertKind::passing);
 }
 
-// `logits`: of the last committed tokens of the sequence. If all its tokens are computed, the last row
-// picks the next one.
+// `logits`: of the last committed tokens of the sequence. If all its tokens are computed, the last
+// row picks the next one.
 void Acceptance::use_logits(const ScheduledSequence& scheduled, const StepLogits& logits) {
     RequestState& state = *scheduled.request;
     if (!scheduled.beam) use_prompt_logits(state, logits);

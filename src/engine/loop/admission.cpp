@@ -40,8 +40,9 @@ bool Admission::try_admit(const Requests& requests, RequestState& state) {
 
 // ---- who waits ----
 
-// Finds the running request with the longest common prefix. If it has computed the prefix, publishes it,
-// even if the rest of that prompt is still to be computed, and the waiting request shares it.
+// Finds the running request with the longest common prefix. If it has computed the prefix,
+// publishes it, even if the rest of that prompt is still to be computed, and the waiting request
+// shares it.
 bool Admission::waits_for_in_flight_prefix(const Requests& requests, const RequestState& state) {
     if (!state.may_adopt()) return false;
     RequestState* leader = nullptr;
@@ -67,9 +68,9 @@ bool Admission::waits_for_in_flight_prefix(const Requests& requests, const Reque
     return false;
 }
 
-// Returns whether there are blocks for all known tokens and one more, and a spare block for each running
-// sequence: with less, the new request would soon be preempted. A request alone always fits, which
-// Engine::submit has checked.
+// Returns whether there are blocks for all known tokens and one more, and a spare block for each
+// running sequence: with less, the new request would soon be preempted. A request alone always
+// fits, which Engine::submit has checked.
 bool Admission::fits(const Requests& requests, const RequestState& state, const PrefixHit& hit) {
     census_.begin();
     uint32_t n_running = 0;
@@ -109,8 +110,8 @@ PrefixHit Admission::look_up(RequestState& state) {
     return cache.find(state.ns, tokens);
 }
 
-// Takes kept logprobs. A prompt whose logprobs are all kept needs no logits; one that continues such a prompt needs only
-// the rows that follow.
+// Takes kept logprobs. A prompt whose logprobs are all kept needs no logits; one that continues
+// such a prompt needs only the rows that follow.
 void Admission::recall_logprobs(RequestState& state) {
     if (state.cache == CachePolicy::off || state.request.on_prompt_logits) return;
     if (!state.request.want_prompt_logprobs || !state.wants_prompt_logits()) return;

@@ -2,12 +2,12 @@
 // that the cache has of its prompt.
 //
 // Policy  oldest first. A request that does not fit keeps all younger ones waiting. A request whose
-//         prompt begins with an in-flight prefix (tokens that another request is computing now) waits
-//         until they are computed, so that a common prefix is computed once.
+//         prompt begins with an in-flight prefix (tokens that another request is computing now)
+//         waits until they are computed, so that a common prefix is computed once.
 // Owner   borrows the context, the picker and the store of logprobs.
 // Threads the engine thread.
-// Cost    per waiting request: a look-up in the prefix tree, a comparison with each running prompt and
-//         a count of the running blocks. The first look-up reads from disk what is offloaded.
+// Cost    per waiting request: a look-up in the prefix tree, a comparison with each running prompt
+//         and a count of the running blocks. The first look-up reads from disk what is offloaded.
 // Invariant an admitted request has room for all its known tokens and one more.
 #pragma once
 

@@ -1,4 +1,5 @@
-// Intake: takes requests from the queue and makes a RequestState of each; the first phase of a step.
+// Intake: takes requests from the queue and makes a RequestState of each; the first phase of a
+// step.
 //
 // Owner   borrows the queue and the context; the states that it makes belong to the step loop.
 // Threads the engine thread; other threads push into the queue meanwhile.

@@ -1,5 +1,5 @@
-// StepContext, ScheduledStep and StepLogits: what the phases of the step loop share and hand on to each
-// other.
+// StepContext, ScheduledStep and StepLogits: what the phases of the step loop share and hand on to
+// each other.
 //
 // Owner   plain values that borrow; a ScheduledStep and its StepLogits are valid until the next
 //         step is scheduled.

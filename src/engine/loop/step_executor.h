@@ -5,9 +5,9 @@
 // Owner   the batch, the model's scratch and the logits; borrows model, threads and context.
 // Threads the engine thread, which runs the model's thread pool.
 // Cost    one forward of the model; nothing else that grows. Allocates in the constructor only.
-// Errors  a forward that fails is run again for each sequence alone, and only the requests that fail
-//         again get RequestState::error. A token's logits do not depend on the rest of the batch, so
-//         the others have the same bits.
+// Errors  a forward that fails is run again for each sequence alone, and only the requests that
+//         fail again get RequestState::error. A token's logits do not depend on the rest of the
+//         batch, so the others have the same bits.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@
 namespace kvik {
 
 // The tokens of a step laid out for the model. Use: begin(), then add() the planned tokens of each
-// sequence in the order of the batch, then batch(). The sequences must not change in between. Memory
-// is taken once; more tokens than the limits fail a check.
+// sequence in the order of the batch, then batch(). The sequences must not change in between.
+// Memory is taken once; more tokens than the limits fail a check.
 class BatchBuffer {
   public:
     BatchBuffer(const ScratchLimits& limits, uint32_t max_sequences);
@@ -45,8 +45,8 @@ class BatchBuffer {
     std::vector<uint32_t> logits_rows_;
 };
 
-// For each row of logits at most three numbers per tile of 16 logits, which the sampler uses to skip
-// most of the row.
+// For each row of logits at most three numbers per tile of 16 logits, which the sampler uses to
+// skip most of the row.
 class LogitNotes {
   public:
     LogitNotes(uint32_t n_rows, uint32_t vocab_size);

@@ -1,6 +1,6 @@
-// StepLoop: the step loop of an engine, without its thread. A step admits requests, schedules tokens,
-// executes the model, accepts what it computed and emits events; each phase is a class of its own
-// (ARCHITECTURE.md has the drawing).
+// StepLoop: the step loop of an engine, without its thread. A step admits requests, schedules
+// tokens, executes the model, accepts what it computed and emits events; each phase is a class of
+// its own (ARCHITECTURE.md has the drawing).
 //
 // Owner   the KV cache, the requests under way and all memory of a step; borrows model, tokenizer
 //         and queue.
@@ -8,8 +8,8 @@
 // Cost    step: one forward of the model. A step that only decodes allocates nothing but in the
 //         streams (stream_channel.h); starting and ending a request allocates.
 // Errors  a request whose computation fails ends with the error; the others go on.
-// Invariant while a request waits or runs, a step computes a token of the oldest. A cancelled request
-//         ends in the next step.
+// Invariant while a request waits or runs, a step computes a token of the oldest. A cancelled
+//         request ends in the next step.
 #pragma once
 
 #include <functional>

@@ -78,8 +78,8 @@ static uint64_t most_places(uint32_t window, const EngineSettings& settings) {
     return (uint64_t{window} + kRewindTokens + settings.ubatch) / settings.kv.block_tokens + 2;
 }
 
-// Returns the most blocks that the beams hold at a time. They share the whole blocks of the prompt; its
-// last, partial block stays beside a copy per beam.
+// Returns the most blocks that the beams hold at a time. They share the whole blocks of the prompt;
+// its last, partial block stays beside a copy per beam.
 static uint64_t most_blocks(const GenerateRequest& request, uint64_t n_kv,
                             const EngineSettings& settings) {
     const uint64_t n_prompt = request.prompt.size(), block_tokens = settings.kv.block_tokens;

@@ -3,9 +3,10 @@
 // Owner   nothing.
 // Threads any; stateless.
 // Cost    O(prompt).
-// Errors  empty prompt, id outside the vocabulary, bad sampling, stop strings or beams: usage. A prompt
-//         longer than the context: context, naming both numbers. KV larger than the whole budget:
-//         memory, naming bytes, budget and options. Stop strings without a tokenizer: unsupported.
+// Errors  empty prompt, id outside the vocabulary, bad sampling, stop strings or beams: usage. A
+//         prompt longer than the context: context, naming both numbers. KV larger than the whole
+//         budget: memory, naming bytes, budget and options. Stop strings without a tokenizer:
+//         unsupported.
 // Invariant a request that passes can be computed, if need be alone.
 #pragma once
 

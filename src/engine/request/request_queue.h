@@ -6,8 +6,8 @@
 // Use     push() and post() from any thread; the engine thread sleeps in wait() and takes.
 // Threads any thread may push, post, close and ask; one thread takes.
 // Cost    a lock per call; take is O(requests that wait).
-// Errors  a full or closed queue says so at once; no caller waits to get in. Requests and tasks that
-//         are left when the queue is destroyed are dropped.
+// Errors  a full or closed queue says so at once; no caller waits to get in. Requests and tasks
+//         that are left when the queue is destroyed are dropped.
 #pragma once
 
 #include <chrono>

@@ -28,8 +28,8 @@ void BlockCensus::add(std::span<const BlockRef> blocks) {
     }
 }
 
-// Returns how many blocks the request's sequences would hold if none were shared. The prompt sequence of
-// beams does not count: without sharing each beam would hold the prompt itself.
+// Returns how many blocks the request's sequences would hold if none were shared. The prompt
+// sequence of beams does not count: without sharing each beam would hold the prompt itself.
 static uint32_t n_unshared_blocks(const RequestState& request) {
     if (!request.computes_beams()) return request.sequence.table().n_blocks();
     uint32_t n = 0;

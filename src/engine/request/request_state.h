@@ -5,6 +5,7 @@
 //         Emission ends it.
 // Owner   the step loop; a state does not move while it lives.
 // Threads the engine thread.
+// Cost    its functions are O(1), but for for_each_sequence (O(beams)).
 // Invariant a request that is not admitted holds no block.
 #pragma once
 
@@ -28,8 +29,8 @@
 
 namespace kvik {
 
-// Sequences that come from one prompt, samples or beams: how many blocks they hold together, and how
-// many they would hold without sharing. Owned by the requests that belong to it.
+// Sequences that come from one prompt, samples or beams: how many blocks they hold together, and
+// how many they would hold without sharing. Owned by the requests that belong to it.
 struct SequenceGroup {
     uint32_t n_shared = 0;  // the most different blocks that they have held at a time
     uint32_t n_copied = 0;  // the most blocks that they would have held, each its own
@@ -120,9 +121,9 @@ struct RequestState {
 // By arrival, oldest first.
 using Requests = std::vector<std::unique_ptr<RequestState>>;
 
-// Counts the blocks that tables and prefix hits hold, each shared block once: begin() a count, add()
-// tables, hits or requests, then read n_blocks() and n_held(). add is linear in the blocks added; only
-// the constructor allocates.
+// Counts the blocks that tables and prefix hits hold, each shared block once: begin() a count,
+// add() tables, hits or requests, then read n_blocks() and n_held(). add is linear in the blocks
+// added; only the constructor allocates.
 class BlockCensus {
   public:
     // n_blocks: of the pool.
@@ -144,9 +145,9 @@ class BlockCensus {
     uint32_t n_blocks_ = 0, n_held_ = 0;
 };
 
-// Records in each SequenceGroup how many blocks its sequences hold now, if that is more than before.
-// The step loop calls it when the blocks of a step have been reserved and are most numerous. Costs
-// O(blocks of the groups) and O(requests) per group.
+// Records in each SequenceGroup how many blocks its sequences hold now, if that is more than
+// before. The step loop calls it when the blocks of a step have been reserved and are most
+// numerous. Costs O(blocks of the groups) and O(requests) per group.
 void count_group_blocks(std::span<const std::unique_ptr<RequestState>> requests,
                         BlockCensus& census);
 

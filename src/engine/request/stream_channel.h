@@ -1,10 +1,11 @@
-// StreamChannel: the events of one request on their way from the engine thread to their reader. Stream,
-// its public face, has one as Stream::State.
+// StreamChannel: the events of one request on their way from the engine thread to their reader.
+// Stream, its public face, has one as Stream::State.
 //
-// Use     the engine thread calls note_progress, deliver, and once end or end_with; the reader calls
-//         next() until it returns nothing or an error, then summary() and tail().
+// Use     the engine thread calls note_progress, deliver, and once end or end_with; the reader
+//         calls next() until it returns nothing or an error, then summary() and tail().
 // Owner   shared by the request and its Stream.
-// Threads deliver, note_progress and the ends: the engine thread. keep_transcript: before the request
+// Threads deliver, note_progress and the ends: the engine thread. keep_transcript: before the
+// request
 //         is submitted. The rest may be called from any thread, next by one reader at a time.
 // Cost    a delivery is a lock and a push, which may allocate. The queue grows with what the reader
 //         has not fetched, at most the tokens of the answer.

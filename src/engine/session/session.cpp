@@ -248,8 +248,8 @@ SessionStats Session::stats() {
 
 // ---- KV that the conversation goes on without ----
 
-// Leaves the KV of the last prompt and answer if the next prompt does not continue it. A prompt that is a
-// prefix of the held tokens, or begins with all of them, leaves nothing.
+// Leaves the KV of the last prompt and answer if the next prompt does not continue it. A prompt
+// that is a prefix of the held tokens, or begins with all of them, leaves nothing.
 Result<void> Session::invalidate(std::span<const TokenId> next) {
     if (!held_) return {};
     const std::vector<TokenId> held = ids_of(*held_);

@@ -1,5 +1,5 @@
-// Session::Timeline: the messages of a conversation, which of them prompts leave out, and the ledger
-// point after each.
+// Session::Timeline: the messages of a conversation, which of them prompts leave out, and the
+// ledger point after each.
 #include <utility>
 
 #include "engine/ledger/ledger_point.h"
@@ -33,8 +33,8 @@ std::vector<ChatMessage> Session::Timeline::prompt() const {
     return kept;
 }
 
-// Leaves out the messages before the next message of the user, because templates expect a conversation
-// to begin with one. Returns false if only the last exchange is left.
+// Leaves out the messages before the next message of the user, because templates expect a
+// conversation to begin with one. Returns false if only the last exchange is left.
 bool Session::Timeline::leave_out_oldest() {
     const size_t begin = has_system() ? 1 : 0;
     for (size_t at = begin + n_left_out + 1; at < messages.size(); ++at) {
