@@ -23,7 +23,7 @@
 #include "base/result.h"
 #include "base/types.h"
 #include "cache/eviction.h"
-#include "cache/prefix_reports.h"
+#include "cache/prefix/prefix_reports.h"
 #include "cache/spec.h"
 #include "kvik/kv_report.h"
 #include "model/model.h"
@@ -195,7 +195,7 @@ struct CacheStats {
     uint64_t n_evicted_window_blocks = 0;  // of a window, needed by no resume point
     uint64_t n_forgotten_blocks = 0;       // a client said so
     uint64_t n_preemptions = 0;            // sequences that gave all of theirs up
-    uint32_t n_sleeping = 0;               // nodes known without KV in RAM
+    uint32_t n_offloaded = 0;              // nodes known without KV in RAM
     uint32_t n_pinned_blocks = 0;
     uint64_t disk_bytes = 0;  // in the folder, other engines' too
 };

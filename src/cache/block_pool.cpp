@@ -26,8 +26,8 @@ std::optional<BlockRef> BlockPool::take() {
     return BlockRef(*this, id);
 }
 
-void BlockPool::let_go(BlockId id) noexcept {
-    KVIK_CHECK(counts_[at(id)] > 0, "only an owner can let go");
+void BlockPool::release(BlockId id) noexcept {
+    KVIK_CHECK(counts_[at(id)] > 0, "only an owner can release a block");
     if (--counts_[at(id)] == 0) free_.push_back(id);
 }
 
@@ -46,7 +46,7 @@ void BlockPool::check_invariants() const {
 
 BlockRef& BlockRef::operator=(BlockRef&& other) noexcept {
     if (this != &other) {
-        if (pool_) pool_->let_go(id_);
+        if (pool_) pool_->release(id_);
         pool_ = std::exchange(other.pool_, nullptr);
         id_ = other.id_;
     }
@@ -54,7 +54,7 @@ BlockRef& BlockRef::operator=(BlockRef&& other) noexcept {
 }
 
 BlockRef::~BlockRef() {
-    if (pool_) pool_->let_go(id_);
+    if (pool_) pool_->release(id_);
 }
 
 BlockRef BlockRef::share() const {

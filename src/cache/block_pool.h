@@ -1,9 +1,9 @@
-// BlockPool hands out fixed-size KV blocks and takes each back when its last owner lets go.
+// BlockPool hands out fixed-size KV blocks and takes each back when its last owner releases it.
 //
 // A block is a number, not memory: KvStorage (kv_storage.h) gives it bytes.
 // Owner      one BlockRef is one count; the pool stays where it is and outlives every BlockRef.
 // Threads    the engine thread only, so counts are plain integers.
-// Cost       take, share and let go are O(1) and never allocate.
+// Cost       take, share and release are O(1) and never allocate.
 // Invariant  n_free() + n_used() == n_blocks(); a block is free iff its count is 0.
 #pragma once
 
@@ -57,7 +57,7 @@ class BlockPool {
 
   private:
     friend class BlockRef;
-    void let_go(BlockId id) noexcept;
+    void release(BlockId id) noexcept;
 
     std::vector<uint32_t> counts_;  // [n_blocks] owners of each block
     std::vector<BlockId> free_;     // a stack; its capacity is n_blocks from the start

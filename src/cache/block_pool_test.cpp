@@ -6,7 +6,7 @@
 
 namespace kvik {
 
-TEST(BlockPool, takes_a_block_back_only_when_its_last_owner_lets_go) {
+TEST(BlockPool, takes_a_block_back_only_when_its_last_owner_releases) {
     BlockPool pool(1);
     std::optional<BlockRef> first = pool.take();
     std::optional<BlockRef> second = first->share();

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "cache/prefix_tree.h"
+#include "cache/prefix/prefix_cache.h"
 
 namespace kvik {
 
@@ -13,13 +13,13 @@ BlockTable::BlockTable(BlockPool& pool, KvStorage& storage, uint32_t max_tokens)
       storage_(&storage),
       block_tokens_(storage.spec().block_tokens),
       max_tokens_(max_tokens),
-      n_most_places_(blocks_for(max_tokens)),
+      max_logical_blocks_(blocks_for(max_tokens)),
       groups_(storage.spec().n_groups()),
-      ids_(uint64_t{n_most_places_} * groups_.size()) {
+      ids_(uint64_t{max_logical_blocks_} * groups_.size()) {
     KVIK_CHECK(pool.n_blocks() <= storage.n_blocks(), "every block of the pool has memory");
     for (uint32_t g = 0; g < n_groups(); ++g) {
         groups_[g].window = storage.spec().window(g);
-        groups_[g].refs.reserve(n_most_places_);
+        groups_[g].refs.reserve(max_logical_blocks_);
     }
 }
 
@@ -27,8 +27,8 @@ uint32_t BlockTable::blocks_for(uint32_t n_tokens) const {
     return n_tokens / block_tokens_ + (n_tokens % block_tokens_ != 0);
 }
 
-// The first place that a sequence of n_tokens needs to go on.
-uint32_t BlockTable::first_place(uint32_t window, uint32_t n_tokens) const {
+// The first logical block that a sequence of n_tokens needs to go on.
+uint32_t BlockTable::first_block(uint32_t window, uint32_t n_tokens) const {
     return first_needed(window, n_tokens) / block_tokens_;
 }
 
@@ -41,7 +41,7 @@ uint32_t BlockTable::n_blocks() const {
 }
 
 std::span<const BlockId> BlockTable::ids(uint32_t group) const {
-    return std::span(ids_).subspan(uint64_t{group} * n_most_places_, n_places_);
+    return std::span(ids_).subspan(uint64_t{group} * max_logical_blocks_, n_logical_blocks_);
 }
 
 GroupBlocks BlockTable::group_blocks(uint32_t group) const {
@@ -54,13 +54,13 @@ std::vector<GroupBlocks> BlockTable::group_blocks() const {
     return all;
 }
 
-BlockId& BlockTable::id(uint32_t group, uint32_t place) {
-    return ids_[uint64_t{group} * n_most_places_ + place];
+BlockId& BlockTable::id(uint32_t group, uint32_t block_index) {
+    return ids_[uint64_t{group} * max_logical_blocks_ + block_index];
 }
 
-void BlockTable::set_block(uint32_t group, uint32_t place, BlockRef block) {
-    id(group, place) = block.id();
-    groups_[group].refs[place - groups_[group].first] = std::move(block);
+void BlockTable::set_block(uint32_t group, uint32_t block_index, BlockRef block) {
+    id(group, block_index) = block.id();
+    groups_[group].refs[block_index - groups_[group].first] = std::move(block);
 }
 
 void BlockTable::push_block(uint32_t group, BlockRef block) {
@@ -82,17 +82,17 @@ uint32_t BlockTable::n_shared_tails() const {
 
 uint32_t BlockTable::n_blocks_needed(uint32_t n_tokens) const {
     if (n_tokens == 0) return 0;
-    const uint32_t n_after = std::max(blocks_for(n_tokens_ + n_tokens), n_places_);
-    return (n_after - n_places_) * n_groups() + n_shared_tails();
+    const uint32_t n_after = std::max(blocks_for(n_tokens_ + n_tokens), n_logical_blocks_);
+    return (n_after - n_logical_blocks_) * n_groups() + n_shared_tails();
 }
 
 bool BlockTable::reserve(uint32_t n_tokens) {
     KVIK_CHECK(n_tokens <= max_tokens_ - n_tokens_, "a sequence stays within its context");
     if (n_tokens == 0) return true;
-    let_go_behind_windows();
+    release_behind_windows();
     if (pool_->n_free() < n_blocks_needed(n_tokens)) return false;
     copy_shared_tails();
-    for (; n_places_ < blocks_for(n_tokens_ + n_tokens); ++n_places_)
+    for (; n_logical_blocks_ < blocks_for(n_tokens_ + n_tokens); ++n_logical_blocks_)
         for (uint32_t g = 0; g < n_groups(); ++g) push_block(g, *pool_->take());
     n_writable_ = std::max(n_writable_, n_tokens_ + n_tokens);
     return true;
@@ -120,10 +120,10 @@ void BlockTable::append(uint32_t n_tokens) {
     n_tokens_ += n_tokens;
 }
 
-void BlockTable::let_go_behind_windows() {
+void BlockTable::release_behind_windows() {
     const uint32_t n_back = n_tokens_ - std::min(n_tokens_, kRewindTokens);
     for (Group& group : groups_) {
-        const uint32_t first = first_place(group.window, n_back);
+        const uint32_t first = first_block(group.window, n_back);
         if (first <= group.first) continue;
         group.refs.erase(group.refs.begin(), group.refs.begin() + (first - group.first));
         group.first = first;
@@ -135,17 +135,17 @@ void BlockTable::let_go_behind_windows() {
 bool BlockTable::can_truncate(uint32_t n_tokens) const {
     if (n_tokens == 0) return true;
     return n_tokens <= n_tokens_ && std::ranges::all_of(groups_, [&](const Group& group) {
-               return group.first <= first_place(group.window, n_tokens);
+               return group.first <= first_block(group.window, n_tokens);
            });
 }
 
 void BlockTable::truncate(uint32_t n_tokens) {
     KVIK_CHECK(n_tokens <= n_tokens_, "a sequence goes back, not forward");
     KVIK_CHECK(can_truncate(n_tokens), "a sequence goes back to where its windows still are");
-    n_places_ = blocks_for(n_tokens);
+    n_logical_blocks_ = blocks_for(n_tokens);
     for (Group& group : groups_) {
         if (n_tokens == 0) group.first = 0;
-        while (group.refs.size() > n_places_ - group.first) group.refs.pop_back();
+        while (group.refs.size() > n_logical_blocks_ - group.first) group.refs.pop_back();
     }
     n_tokens_ = n_writable_ = n_tokens;
 }
@@ -155,10 +155,10 @@ void BlockTable::truncate(uint32_t n_tokens) {
 BlockTable BlockTable::fork() const {
     BlockTable twin(*pool_, *storage_, max_tokens_);
     twin.ids_ = ids_;
-    twin.n_places_ = blocks_for(n_tokens_);
+    twin.n_logical_blocks_ = blocks_for(n_tokens_);
     for (uint32_t g = 0; g < n_groups(); ++g) {
         twin.groups_[g].first = groups_[g].first;
-        for (uint32_t i = 0; i < twin.n_places_ - groups_[g].first; ++i)
+        for (uint32_t i = 0; i < twin.n_logical_blocks_ - groups_[g].first; ++i)
             twin.groups_[g].refs.push_back(groups_[g].refs[i].share());
     }
     twin.n_tokens_ = twin.n_writable_ = n_tokens_;
@@ -166,15 +166,15 @@ BlockTable BlockTable::fork() const {
 }
 
 void BlockTable::adopt(PrefixHit&& hit) {
-    KVIK_CHECK(n_places_ == 0, "a sequence starts from one prefix");
+    KVIK_CHECK(n_logical_blocks_ == 0, "a sequence starts from one prefix");
     KVIK_CHECK(hit.n_tokens <= max_tokens_, "a sequence stays within its context");
     if (hit.n_tokens == 0) return;
     KVIK_CHECK(hit.groups.size() == n_groups(), "a hit is of this model's groups");
-    n_places_ = blocks_for(hit.n_tokens);
+    n_logical_blocks_ = blocks_for(hit.n_tokens);
     for (uint32_t g = 0; g < n_groups(); ++g) {
         GroupRefs& from = hit.groups[g];
-        KVIK_CHECK(from.first + from.blocks.size() == n_places_ &&
-                       from.first <= first_place(groups_[g].window, hit.n_tokens),
+        KVIK_CHECK(from.first + from.blocks.size() == n_logical_blocks_ &&
+                       from.first <= first_block(groups_[g].window, hit.n_tokens),
                    "a hit covers what its tokens need");
         groups_[g].first = from.first;
         if (!from.blocks.empty()) std::fill_n(&id(g, 0), from.first, from.blocks[0].id());
@@ -200,8 +200,9 @@ void BlockTable::check_invariants() const {
     std::vector<BlockId> held;
     for (uint32_t g = 0; g < n_groups(); ++g) {
         const Group& group = groups_[g];
-        KVIK_CHECK(group.first + group.refs.size() == n_places_, "every group has the same places");
-        KVIK_CHECK(n_tokens_ == 0 || group.first <= first_place(group.window, n_tokens_),
+        KVIK_CHECK(group.first + group.refs.size() == n_logical_blocks_,
+                   "every group has the same block indices");
+        KVIK_CHECK(n_tokens_ == 0 || group.first <= first_block(group.window, n_tokens_),
                    "every group has its window");
         for (uint32_t i = 0; i < group.refs.size(); ++i) {
             KVIK_CHECK(group.refs[i].id() == ids(g)[group.first + i],
@@ -211,7 +212,7 @@ void BlockTable::check_invariants() const {
     }
     KVIK_CHECK(n_tokens_ <= n_writable_ && n_writable_ <= max_tokens_,
                "tokens <= writable <= context");
-    KVIK_CHECK(n_places_ >= blocks_for(n_writable_), "every writable position has a block");
+    KVIK_CHECK(n_logical_blocks_ >= blocks_for(n_writable_), "every writable position has a block");
     std::ranges::sort(held);
     KVIK_CHECK(std::ranges::adjacent_find(held) == held.end(), "a sequence holds a block once");
 }

@@ -1,9 +1,9 @@
 // BlockTable: one sequence's blocks in order, and how many tokens of KV they hold.
 //
 // Use     reserve(n), run the forward over ids(), append(n); truncate(n) goes back. Share by fork()
-//         or by giving group_blocks() to PrefixTree::insert; start from a hit by adopt().
-// Shape   a place is block_tokens positions; at each place every group of layers has one block, or
-//         none any more where the group's window has passed it by.
+//         or by giving group_blocks() to PrefixCache::insert; start from a hit by adopt().
+// Shape   a logical block is block_tokens positions; at each logical block every group of layers
+//         has one block, or none any more where the group's window has passed it by.
 // Owner   its BlockRefs; pool and storage outlive it. Movable.
 // Threads the engine thread.
 // Cost    reserve: O(new blocks), and one block copied a group whose tail is shared. Only fork,
@@ -41,9 +41,9 @@ class BlockTable {
     // The forward has written the next n_tokens positions, which were reserved.
     void append(uint32_t n_tokens);
 
-    // Lets go of blocks that no later position sees, nor one of kRewindTokens before. reserve() does
+    // releases blocks that no later position sees, nor one of kRewindTokens before. reserve() does
     // so first: between an append and the next reserve all that was written can be published.
-    void let_go_behind_windows();
+    void release_behind_windows();
 
     // Forgets all positions from n_tokens on and gives back every block past the last kept token,
     // reserved ones too. truncate(n_tokens()) gives back the unused reserve. Only to where every
@@ -67,15 +67,15 @@ class BlockTable {
     uint32_t n_tokens() const { return n_tokens_; }
     uint32_t n_writable() const { return n_writable_; }  // positions below it may be written
     uint32_t n_groups() const { return static_cast<uint32_t>(groups_.size()); }
-    uint32_t n_places() const { return n_places_; }
+    uint32_t n_logical_blocks() const { return n_logical_blocks_; }
     uint32_t n_blocks() const;        // that it holds, of all groups
     uint32_t n_shared_tails() const;  // blocks that are copied before the next write
 
-    // For the model's view: [n_places], the ids of all groups n_most_places() apart. Where a place
-    // was let go of, some number that nobody reads.
+    // For the model's view: [n_logical_blocks], the ids of all groups max_logical_blocks() apart.
+    // Where a logical block was released, some number that nobody reads.
     std::span<const BlockId> ids(uint32_t group = 0) const;
-    uint32_t n_most_places() const { return n_most_places_; }
-    // For PrefixTree::insert.
+    uint32_t max_logical_blocks() const { return max_logical_blocks_; }
+    // For PrefixCache::insert.
     GroupBlocks group_blocks(uint32_t group) const;
     std::vector<GroupBlocks> group_blocks() const;
     void check_invariants() const;
@@ -83,26 +83,26 @@ class BlockTable {
   private:
     struct Group {
         uint32_t window = 0;
-        uint32_t first = 0;          // the place of refs[0]; places before it were let go
-        std::vector<BlockRef> refs;  // up to place n_places - 1
+        uint32_t first = 0;  // the logical block of refs[0]; logical blocks before it were released
+        std::vector<BlockRef> refs;  // up to logical block n_logical_blocks - 1
     };
 
     uint32_t blocks_for(uint32_t n_tokens) const;
-    uint32_t first_place(uint32_t window, uint32_t n_tokens) const;
-    BlockId& id(uint32_t group, uint32_t place);
-    void set_block(uint32_t group, uint32_t place, BlockRef block);
+    uint32_t first_block(uint32_t window, uint32_t n_tokens) const;
+    BlockId& id(uint32_t group, uint32_t block_index);
+    void set_block(uint32_t group, uint32_t block_index, BlockRef block);
     void push_block(uint32_t group, BlockRef block);
     void copy_shared_tails();
 
     BlockPool* pool_;
     KvStorage* storage_;
     uint32_t block_tokens_, max_tokens_;
-    uint32_t n_most_places_;
-    uint32_t n_places_ = 0;
+    uint32_t max_logical_blocks_;
+    uint32_t n_logical_blocks_ = 0;
     uint32_t n_tokens_ = 0;
     uint32_t n_writable_ = 0;
     std::vector<Group> groups_;
-    std::vector<BlockId> ids_;  // [n_groups, n_most_places]
+    std::vector<BlockId> ids_;  // [n_groups, max_logical_blocks]
 };
 
 }  // namespace kvik

@@ -1,4 +1,4 @@
-// Tables of models with windows: what a window has passed by is let go, the rest is as without.
+// Tables of models with windows: what a window has passed by is released, the rest is as without.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,22 +21,22 @@ TEST(BlockWindows, a_place_has_a_block_of_each_group) {
     TestRig rig(windows(8));
     BlockTable table = rig.computed(count_from(1, 20));
     EXPECT_EQ(table.n_groups(), 2u);
-    EXPECT_EQ(table.n_places(), 2u);
+    EXPECT_EQ(table.n_logical_blocks(), 2u);
     EXPECT_EQ(table.n_blocks(), 4u);
     EXPECT_EQ(rig.pool.n_used(), 4u);
     EXPECT_EQ(rig.read(table), count_from(1, 20));
-    EXPECT_FALSE(table.reserve(16 * 3)) << "4 blocks are left, two places";
+    EXPECT_FALSE(table.reserve(16 * 3)) << "4 blocks are left, two block_indices";
     EXPECT_TRUE(table.reserve(12 + 16 * 2));
     table.check_invariants();
 }
 
-TEST(BlockWindows, blocks_behind_the_window_and_what_may_be_rewound_are_let_go) {
+TEST(BlockWindows, blocks_behind_the_window_and_what_may_be_rewound_are_released) {
     for (const uint32_t block : {16u, 32u, 64u}) {
         TestRig rig(windows(200, block));
         BlockTable table = rig.table();
         for (uint32_t n = 1; n <= 400; ++n) {
             ASSERT_TRUE(rig.extend(table, {static_cast<TokenId>(n)}));
-            table.let_go_behind_windows();
+            table.release_behind_windows();
             EXPECT_EQ(table.group_blocks(0).first, 0u);
             const uint32_t back = n - std::min(n, kRewindTokens);
             EXPECT_EQ(table.group_blocks(1).first, first_needed(kWindow, back) / block);
@@ -63,7 +63,7 @@ TEST(BlockWindows, takes_exactly_the_blocks_it_says_it_needs) {
         for (const uint32_t n : {0u, 1u, 15u, 16u, 17u}) {
             TestRig rig(windows(40));
             BlockTable table = rig.computed(count_from(1, n_past));
-            table.let_go_behind_windows();
+            table.release_behind_windows();
             const BlockTable twin = table.fork();
             const uint32_t n_needed = table.n_blocks_needed(n);
             const uint32_t n_free = rig.pool.n_free();
@@ -90,7 +90,7 @@ TEST(BlockWindows, go_back_as_far_as_every_group_has_its_window) {
     TestRig rig(windows(64));
     for (uint32_t n = 1; n <= 300; n += 23) {
         BlockTable table = rig.computed(count_from(1, n));
-        table.let_go_behind_windows();
+        table.release_behind_windows();
         EXPECT_TRUE(table.can_truncate(0));
         EXPECT_FALSE(table.can_truncate(n + 1));
         for (uint32_t back = 1; back <= std::min(n, kRewindTokens); ++back)
@@ -107,7 +107,7 @@ TEST(BlockWindows, go_back_as_far_as_every_group_has_its_window) {
 TEST(BlockWindows, start_anew_from_nothing_after_any_length) {
     TestRig rig(windows(40));
     BlockTable table = rig.computed(count_from(1, 200));
-    table.let_go_behind_windows();
+    table.release_behind_windows();
     EXPECT_FALSE(table.can_truncate(60));
     table.truncate(0);
     EXPECT_EQ(rig.pool.n_used(), 0u);
@@ -139,15 +139,15 @@ TEST(BlockWindows, remap_frees_what_a_hit_names_in_each_group) {
     const uint32_t n_before = rig.pool.n_used();
     second.remap(rig.tree.find(kNs, tokens));
     EXPECT_EQ(n_before - rig.pool.n_used(), 15u + 2u)
-        << "places 0 to 14, and 13 to 14 in the window";
+        << "block_indices 0 to 14, and 13 to 14 in the window";
     EXPECT_EQ(rig.read(second), tokens);
     second.check_invariants();
 }
 
-TEST(BlockWindowsDeath, stop_a_way_back_into_what_was_let_go) {
+TEST(BlockWindowsDeath, stop_a_way_back_into_what_was_released) {
     TestRig rig(windows(64));
     BlockTable table = rig.computed(count_from(1, 300));
-    table.let_go_behind_windows();
+    table.release_behind_windows();
     EXPECT_DEATH(table.truncate(100), "to where its windows still are");
 }
 

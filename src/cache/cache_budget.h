@@ -14,8 +14,8 @@ namespace kvik {
 
 struct CacheBudget {
     uint32_t n_blocks = 0;      // for BlockPool and KvStorage
-    uint64_t logits_bytes = 0;  // for PrefixTreeOptions::logits_bytes
-    uint32_t n_sleeping = 0;    // for PrefixTreeOptions::n_sleeping
+    uint64_t logits_bytes = 0;  // for PrefixCacheOptions::logits_bytes
+    uint32_t n_offloaded = 0;   // for PrefixCacheOptions::n_offloaded
     uint64_t n_bytes = 0;       // all of it
 };
 

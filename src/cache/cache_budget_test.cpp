@@ -9,8 +9,8 @@ namespace kvik {
 static const KvSpec kSpec{.n_layers = 30, .n_kv_heads = 3, .head_dim = 64};
 
 static uint64_t index_bytes(const CacheBudget& budget) {
-    return PrefixTree::index_bytes(
-        {.n_blocks = budget.n_blocks, .n_sleeping = budget.n_sleeping, .block_tokens = 32});
+    return PrefixCache::index_bytes(
+        {.n_blocks = budget.n_blocks, .n_offloaded = budget.n_offloaded, .block_tokens = 32});
 }
 
 TEST(CacheBudget, spends_nearly_all_of_the_bytes_and_never_more) {
@@ -49,8 +49,8 @@ TEST(CacheBudget, bounds_what_the_tree_really_counts) {
         rig.tree.check_invariants();
     }
     EXPECT_EQ(rig.pool.n_free(), 0u);
-    EXPECT_LE(rig.tree.n_bytes(),
-              PrefixTree::index_bytes({.n_blocks = 64, .block_tokens = 16}) + options.logits_bytes);
+    EXPECT_LE(rig.tree.n_bytes(), PrefixCache::index_bytes({.n_blocks = 64, .block_tokens = 16}) +
+                                      options.logits_bytes);
 }
 
 }  // namespace kvik

@@ -194,9 +194,9 @@ TEST(TimedPins, the_later_time_counts) {
     EXPECT_TRUE(rig.tree.pin_until(hit, 30));
     EXPECT_TRUE(rig.tree.pin_until(hit, 20));
     rig.tree.set_clock(29);
-    EXPECT_EQ(rig.tree.let_go_shared(1), 0u);
+    EXPECT_EQ(rig.tree.release_shared(1), 0u);
     rig.tree.set_clock(30);
-    EXPECT_EQ(rig.tree.let_go_shared(1), 1u);
+    EXPECT_EQ(rig.tree.release_shared(1), 1u);
     rig.tree.check_invariants();
 }
 

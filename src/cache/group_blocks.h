@@ -1,6 +1,6 @@
-// The blocks of one group of layers, place by place: borrowed from a table, or counted shares.
+// The blocks of one group of layers, one per block index: borrowed from a table, or counted shares.
 //
-// Invariant places before `first` lie behind the group's window and have no block any more.
+// Invariant logical blocks before `first` lie behind the group's window and have no block any more.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 namespace kvik {
 
 struct GroupBlocks {
-    uint32_t first = 0;  // the place of refs[0]
+    uint32_t first = 0;  // the logical block of refs[0]
     std::span<const BlockRef> refs;
 };
 
 struct GroupRefs {
-    uint32_t first = 0;  // the place of blocks[0]
+    uint32_t first = 0;  // the logical block of blocks[0]
     std::vector<BlockRef> blocks;
 };
 

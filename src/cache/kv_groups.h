@@ -1,9 +1,9 @@
 // KvGroups: which layers share a block. Layers that see everything and layers with a window forget
 // at different depths, so a block never holds both.
 //
-// Shape   a group is group_layers layers of one window; at each place of a sequence (block_tokens
-//         positions) it has a block of its own. All groups have equally many layers, so that all
-//         blocks have one size, one pool and one budget:
+// Shape   a group is group_layers layers of one window; at each logical block of a sequence
+//         (block_tokens positions) it has a block of its own. All groups have equally many layers,
+//         so that all blocks have one size, one pool and one budget:
 //           Gemma 3 270M, 3 full layers and 15 of window 512: 1 full group, 5 with a window
 //         A model without windows has one group of all layers. Where every layer has one, the
 //         widest counts as none: the prefix tree needs blocks that stay.
@@ -36,8 +36,8 @@ struct KvGroups {
     static std::shared_ptr<const KvGroups> of(std::span<const uint32_t> windows);  // [n_layers]
 };
 
-// Blocks are let go of so many tokens later than the window allows: so far back a sequence may always
-// go (refused drafts, stop strings, the last token once more).
+// Blocks are released so many tokens later than the window allows: so far back a sequence may
+// always go (refused drafts, stop strings, the last token once more).
 inline constexpr uint32_t kRewindTokens = 64;
 
 // The first position whose KV must be there to compute position n_past, and with it its block: what

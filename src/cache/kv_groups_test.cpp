@@ -22,14 +22,14 @@ TEST(KvGroups, are_of_one_window_and_equally_large_and_full_ones_come_first) {
     EXPECT_EQ(groups->group_layers, 3u);
     ASSERT_EQ(groups->groups.size(), 6u);
     EXPECT_EQ(groups->groups[0].window, 0u);
-    std::set<std::pair<uint32_t, uint32_t>> places;
+    std::set<std::pair<uint32_t, uint32_t>> block_indices;
     for (uint32_t i = 0; i < 18; ++i) {
         const KvLayer at = groups->layers[i];
         EXPECT_EQ(groups->groups[at.group].window, windows[i]);
         EXPECT_LT(at.slot, 3u);
-        places.insert({at.group, at.slot});
+        block_indices.insert({at.group, at.slot});
     }
-    EXPECT_EQ(places.size(), 18u) << "no two layers share a place";
+    EXPECT_EQ(block_indices.size(), 18u) << "no two layers share a block_index";
 }
 
 TEST(KvGroups, several_windows_have_groups_of_their_own) {

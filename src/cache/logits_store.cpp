@@ -13,30 +13,30 @@ static uint64_t row_bytes(size_t n_logits) {
     return n_logits * sizeof(float) + kEntryBytes;
 }
 
-bool LogitsStore::put(LogitsPlace place, std::span<const float> row) {
+bool LogitsStore::put(LogitsKey key, std::span<const float> row) {
     if (row.empty() || row_bytes(row.size()) > budget_bytes_) return false;
     std::vector<float> copy(row.begin(), row.end());  // first: `row` may be one of ours
-    if (const auto old = rows_.find(place); old != rows_.end()) erase(old);
+    if (const auto old = rows_.find(key); old != rows_.end()) erase(old);
     while (n_bytes_ + row_bytes(copy.size()) > budget_bytes_)
         erase(rows_.find(by_use_.begin()->second));
     n_bytes_ += row_bytes(copy.size());
-    rows_.emplace(place, Row{++tick_, std::move(copy)});
-    by_use_.emplace(tick_, place);
+    rows_.emplace(key, Row{++tick_, std::move(copy)});
+    by_use_.emplace(tick_, key);
     return true;
 }
 
-std::span<const float> LogitsStore::find(LogitsPlace place) const {
-    const auto row = rows_.find(place);
+std::span<const float> LogitsStore::find(LogitsKey key) const {
+    const auto row = rows_.find(key);
     if (row == rows_.end()) return {};
     return row->second.logits;
 }
 
-void LogitsStore::use(LogitsPlace place) {
-    const auto row = rows_.find(place);
+void LogitsStore::use(LogitsKey key) {
+    const auto row = rows_.find(key);
     if (row == rows_.end()) return;
     by_use_.erase(row->second.last_use);
     row->second.last_use = ++tick_;
-    by_use_.emplace(tick_, place);
+    by_use_.emplace(tick_, key);
 }
 
 void LogitsStore::move(const Move& move) {
@@ -63,10 +63,10 @@ LogitsStore::Rows::iterator LogitsStore::erase(Rows::iterator row) {
 
 void LogitsStore::check_invariants() const {
     uint64_t sum = 0;
-    for (const auto& [place, row] : rows_) {
+    for (const auto& [key, row] : rows_) {
         sum += row_bytes(row.logits.size());
         const auto use = by_use_.find(row.last_use);
-        KVIK_CHECK(use != by_use_.end() && use->second == place, "every row has its turn to go");
+        KVIK_CHECK(use != by_use_.end() && use->second == key, "every row has its turn to go");
     }
     KVIK_CHECK(rows_.size() == by_use_.size(), "every turn to go is a row's");
     KVIK_CHECK(sum == n_bytes_, "the bytes of all rows are counted");

@@ -15,7 +15,7 @@
 #include "base/check.h"
 #include "base/types.h"
 #include "cache/block_table.h"
-#include "cache/prefix_tree.h"
+#include "cache/prefix/prefix_cache.h"
 
 namespace kvik {
 
@@ -28,7 +28,7 @@ struct TestRigOptions {
     KvType type = KvType::f16;
     std::vector<uint32_t> windows = {};  // of each layer; empty: one group of two layers
     EvictionPolicy policy = EvictionPolicy::lru;
-    uint32_t n_sleeping = 0;
+    uint32_t n_offloaded = 0;
     uint32_t resume_every = 0;
     std::function<double(uint32_t depth, uint32_t n_tokens)> recompute_ms = nullptr;
 };
@@ -36,7 +36,7 @@ struct TestRigOptions {
 struct TestRig {
     BlockPool pool;
     KvStorage storage;
-    PrefixTree tree;
+    PrefixCache tree;
 
     explicit TestRig(const TestRigOptions& options)
         : pool(options.n_blocks),
@@ -46,7 +46,7 @@ struct TestRig {
                 .groups = storage.spec().groups,
                 .logits_bytes = options.logits_bytes,
                 .policy = options.policy,
-                .n_sleeping = options.n_sleeping,
+                .n_offloaded = options.n_offloaded,
                 .resume_every = options.resume_every,
                 .recompute_ms = options.recompute_ms}) {}
 
@@ -137,13 +137,14 @@ struct TestRig {
     Tokens read_groups(const std::vector<GroupBlocks>& groups, uint32_t n_tokens) const {
         Tokens out;
         for (size_t position = 0; position < n_tokens; ++position) {
-            const size_t place = position / block_tokens();
+            const size_t block_index = position / block_tokens();
             TokenId token = -1;
             bool agree = true;
             for (uint32_t layer = 0; layer < storage.spec().n_layers; ++layer) {
                 const GroupBlocks& group = groups[storage.spec().layer(layer).group];
-                if (place < group.first) continue;
-                const auto at = elements(group.refs[place - group.first].id(), layer, position);
+                if (block_index < group.first) continue;
+                const auto at =
+                    elements(group.refs[block_index - group.first].id(), layer, position);
                 if (token < 0) token = static_cast<TokenId>(load(at[0]) / 16);
                 for (uint32_t i = 0; i < kElements; ++i)
                     agree &= load(at[i]) == value_of(token, layer, i);

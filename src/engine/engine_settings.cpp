@@ -11,7 +11,7 @@ namespace kvik {
 
 static constexpr uint64_t kLogitsBytes = 32ull << 20;
 static constexpr uint32_t kLogitsRows = 64;
-static constexpr uint64_t kLeastDiskPlaces = 16;  // as many as a folder has segments
+static constexpr uint64_t kLeastDiskBlocks = 16;  // as many as a folder has segments
 static constexpr uint64_t kLogprobsShare = 8;  // a logprob takes 8 bytes per token, with the token
 
 std::string_view kv_type_name(KvType type) {
@@ -99,7 +99,7 @@ Result<EngineSettings> resolve_settings(const EngineOptions& options, const Mode
     s.evict = options.evict;
     s.cache_folder = options.cache == CachePolicy::off ? "" : options.cache_folder;
     s.disk_bytes = options.disk_bytes;
-    const uint64_t least_disk = kLeastDiskPlaces * s.kv.n_groups() * s.kv.block_bytes();
+    const uint64_t least_disk = kLeastDiskBlocks * s.kv.n_groups() * s.kv.block_bytes();
     if (!s.cache_folder.empty() && s.disk_bytes < least_disk) {
         return fail(
             ErrorKind::usage,

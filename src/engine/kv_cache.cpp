@@ -18,7 +18,7 @@ Result<std::unique_ptr<KvCache>> KvCache::open(const EngineSettings& settings,
                              .n_groups = settings.kv.n_groups(),
                              .block_tokens = settings.kv.block_tokens,
                              .identity = settings.identity}));
-    cache->sleep_ = std::make_unique<KvSleep>(
+    cache->offloader_ = std::make_unique<KvOffloader>(
         std::move(tier),
         KvParts{cache->pool_, cache->storage_, cache->tree_, vocab_size, settings.disk_bytes});
     return cache;
@@ -33,13 +33,13 @@ KvCache::KvCache(KvStorage storage, const EngineSettings& settings, uint32_t voc
              .groups = settings.kv.groups,
              .logits_bytes = settings.budget.logits_bytes,
              .policy = settings.evict,
-             .n_sleeping = settings.budget.n_sleeping,
+             .n_offloaded = settings.budget.n_offloaded,
              .recompute_ms = [this](uint32_t depth,
                                     uint32_t n_tokens) { return rate_.ms(n_tokens, depth); }}),
       vocab_size_(vocab_size) {}
 
-std::vector<uint32_t> KvCache::wake(const NamespaceKey& ns, std::span<const TokenId> tokens) {
-    return sleep_ ? sleep_->wake(ns, tokens) : std::vector<uint32_t>();
+std::vector<uint32_t> KvCache::load_back(const NamespaceKey& ns, std::span<const TokenId> tokens) {
+    return offloader_ ? offloader_->load_back(ns, tokens) : std::vector<uint32_t>();
 }
 
 PrefixHit KvCache::find(const NamespaceKey& ns, std::span<const TokenId> tokens) const {
@@ -69,11 +69,11 @@ void KvCache::publish(const NamespaceKey& ns, Sequence& sequence, uint32_t n_tok
 void KvCache::store_logits(const NamespaceKey& ns, std::span<const TokenId> tokens,
                            std::span<const float> logits) {
     tree_.store_logits(ns, tokens, logits);
-    if (sleep_) sleep_->save_logits(ns, tokens, logits);
+    if (offloader_) offloader_->save_logits(ns, tokens, logits);
 }
 
 void KvCache::save(const NamespaceKey& ns, std::span<const TokenId> tokens) {
-    if (sleep_) sleep_->save(ns, tokens);
+    if (offloader_) offloader_->save(ns, tokens);
 }
 
 bool KvCache::pin(const NamespaceKey& ns, std::span<const TokenId> tokens, double until_ms) {
@@ -81,13 +81,13 @@ bool KvCache::pin(const NamespaceKey& ns, std::span<const TokenId> tokens, doubl
 }
 
 void KvCache::finish_disk() {
-    if (sleep_) sleep_->finish();
+    if (offloader_) offloader_->finish();
 }
 
 void KvCache::check_invariants(uint64_t n_held) const {
     pool_.check_invariants();
     tree_.check_invariants();
-    const uint64_t n_written = sleep_ ? sleep_->n_held() : 0;
+    const uint64_t n_written = offloader_ ? offloader_->n_held() : 0;
     KVIK_CHECK(pool_.n_handles() == n_held + n_written + tree_.stats().cached_blocks,
                "every share of a block is a table's, the tree's or of a block being written");
 }

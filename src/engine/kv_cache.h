@@ -16,9 +16,9 @@
 #include "cache/block_pool.h"
 #include "cache/block_table.h"
 #include "cache/kv_storage.h"
-#include "cache/prefix_tree.h"
+#include "cache/prefix/prefix_cache.h"
 #include "engine/engine_settings.h"
-#include "engine/kv_sleep.h"
+#include "engine/kv_offloader.h"
 #include "sched/sequence.h"
 #include "sched/step_costs.h"
 
@@ -45,7 +45,7 @@ class KvCache {
 
     // Brings back from disk what makes more of `tokens` usable. The places that were read, in
     // order.
-    std::vector<uint32_t> wake(const NamespaceKey& ns, std::span<const TokenId> tokens);
+    std::vector<uint32_t> load_back(const NamespaceKey& ns, std::span<const TokenId> tokens);
 
     // The longest cached prefix of `tokens` from which the last token's logits can be had: all of
     // them if those logits are stored, else at least one less.
@@ -72,17 +72,19 @@ class KvCache {
     PrefillRate& rate() { return rate_; }
 
     // Takes note of what the disk did. True: something is still being written.
-    bool poll_disk() { return sleep_ && sleep_->poll(); }
-    void finish_disk();                                           // waits for it
-    bool let_go_written() { return sleep_ && sleep_->let_go(); }  // false: no block was held by it
-    DiskStats disk_stats() const { return sleep_ ? sleep_->stats() : DiskStats{}; }
+    bool poll_disk() { return offloader_ && offloader_->poll(); }
+    void finish_disk();  // waits for it
+    bool release_written() {
+        return offloader_ && offloader_->release();
+    }  // false: no block was held by it
+    DiskStats disk_stats() const { return offloader_ ? offloader_->stats() : DiskStats{}; }
 
     void forget(const NamespaceKey& ns, std::span<const TokenId> tokens, uint32_t from,
                 ForgetKind kind) {
         tree_.forget(ns, tokens, from, kind);
     }
     uint32_t evict(uint32_t n_blocks) { return tree_.evict(n_blocks); }
-    uint32_t let_go_shared() { return tree_.let_go_shared(1); }
+    uint32_t release_shared() { return tree_.release_shared(1); }
 
     // n_held: blocks in all tables, each counted as often as it is held.
     void check_invariants(uint64_t n_held) const;
@@ -94,8 +96,8 @@ class KvCache {
     KvStorage storage_;
     BlockPool pool_;
     PrefillRate rate_;
-    PrefixTree tree_;                 // gives its blocks back before the pool dies
-    std::unique_ptr<KvSleep> sleep_;  // null: no disk tier
+    PrefixCache tree_;                        // gives its blocks back before the pool dies
+    std::unique_ptr<KvOffloader> offloader_;  // null: no disk tier
     uint32_t vocab_size_;
 };
 

@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "cache/block_pool.h"
-#include "cache/prefix_tree.h"
+#include "cache/prefix/prefix_cache.h"
 
 namespace kvik::lab {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 constexpr double kTokenMs = 0.25;      // of a token without context
 constexpr double kDepthTokens = 4000;  // before a token that make it take twice as long
 
-uint32_t places_for(size_t n_tokens, uint32_t block_tokens) {
+uint32_t logical_blocks_for(size_t n_tokens, uint32_t block_tokens) {
     return static_cast<uint32_t>((n_tokens + block_tokens - 1) / block_tokens);
 }
 
@@ -24,7 +24,7 @@ class Player {
           tree_({.block_tokens = options.block_tokens,
                  .n_blocks = options.n_blocks,
                  .policy = options.policy,
-                 .n_sleeping = options.n_blocks,
+                 .n_offloaded = options.n_blocks,
                  .recompute_ms = made_up_ms}) {}
 
     Result<void> play(const TraceRequest& request);
@@ -39,7 +39,7 @@ class Player {
 
     ReplayOptions options_;
     BlockPool pool_;
-    PrefixTree tree_;
+    PrefixCache tree_;
     NamespaceKey ns_;
     ReplayResult result_;
 };
@@ -78,8 +78,8 @@ Result<void> Player::play(const TraceRequest& request) {
     std::vector<TokenId> sequence = request.prompt;
     sequence.insert(sequence.end(), request.answer.begin(), request.answer.end() - 1);
     const uint32_t n_whole = hit.n_tokens / options_.block_tokens;
-    const uint32_t n_places = places_for(sequence.size(), options_.block_tokens);
-    KVIK_TRY(std::vector<BlockRef> own, take(n_places - n_whole, hit));
+    const uint32_t n_logical_blocks = logical_blocks_for(sequence.size(), options_.block_tokens);
+    KVIK_TRY(std::vector<BlockRef> own, take(n_logical_blocks - n_whole, hit));
     std::vector<BlockRef> blocks;
     for (uint32_t i = 0; i < n_whole; ++i) blocks.push_back(hit.groups[0].blocks[i].share());
     for (BlockRef& block : own) blocks.push_back(std::move(block));
@@ -98,7 +98,7 @@ double made_up_ms(uint32_t depth, uint32_t n_tokens) {
 uint32_t blocks_for_all(const Trace& trace, uint32_t block_tokens) {
     uint32_t n_blocks = 0;
     for (const TraceRequest& request : trace.requests)
-        n_blocks += places_for(request.prompt.size() + request.answer.size(), block_tokens);
+        n_blocks += logical_blocks_for(request.prompt.size() + request.answer.size(), block_tokens);
     return n_blocks;
 }
 

@@ -107,7 +107,7 @@ TEST_P(Windows, sequences_of_one_batch_that_begin_alike_share_the_blocks_of_ever
 }
 
 // The poison would be seen: a window that were one block longer reads it.
-TEST_P(Windows, a_block_let_go_too_early_is_seen) {
+TEST_P(Windows, a_block_released_too_early_is_seen) {
     const RigOptions options = grouped(16);
     Rig rig(folder.path(), options);
     ASSERT_TRUE(rig.step({{0, 0, {tokens.begin(), tokens.begin() + 200}}}).has_value());

@@ -13,7 +13,7 @@ static uint32_t blocks_for(uint32_t n_tokens, uint32_t block_tokens) {
 uint32_t blocks_wanted(const SequenceView& view, uint32_t n_tokens, const StepBudget& budget) {
     if (n_tokens == 0) return 0;
     const uint32_t n_after = blocks_for(view.n_computed + n_tokens, budget.block_tokens);
-    const uint32_t n_new = n_after > view.n_places ? n_after - view.n_places : 0;
+    const uint32_t n_new = n_after > view.n_logical_blocks ? n_after - view.n_logical_blocks : 0;
     return n_new * budget.n_groups + view.n_shared_tails;
 }
 
@@ -24,7 +24,7 @@ static uint32_t tokens_that_fit(const SequenceView& view, uint32_t n_tokens, uin
     const uint32_t n_first = blocks_wanted(view, 1, budget);
     if (n_first > n_free) return 0;
     const uint32_t n_held =
-        std::max(view.n_places, blocks_for(view.n_computed + 1, budget.block_tokens));
+        std::max(view.n_logical_blocks, blocks_for(view.n_computed + 1, budget.block_tokens));
     const uint32_t n_more = (n_free - n_first) / budget.n_groups;
     return (n_held + n_more) * budget.block_tokens - view.n_computed;
 }
@@ -121,7 +121,7 @@ class Planner {
             plan_.n_blocks_short = n_wanted_ - budget_.n_free_blocks;
         if (!plan_.starved) return;
         for (auto i = static_cast<uint32_t>(sequences_.size()); i-- > *plan_.starved + 1;) {
-            if (sequences_[i].n_places == 0) continue;
+            if (sequences_[i].n_logical_blocks == 0) continue;
             plan_.preempt = i;
             return;
         }

@@ -56,9 +56,9 @@ enum class WantLogits : uint8_t { of_last_token, of_every_token };
 
 // A sequence as the planner sees it.
 struct SequenceView {
-    uint32_t n_tokens = 0;        // known tokens: the prompt and what was picked
-    uint32_t n_computed = 0;      // of these, with KV
-    uint32_t n_places = 0;        // block indices at which it holds a block of each layer group
+    uint32_t n_tokens = 0;          // known tokens: the prompt and what was picked
+    uint32_t n_computed = 0;        // of these, with KV
+    uint32_t n_logical_blocks = 0;  // block indices at which it holds a block of each layer group
     uint32_t n_shared_tails = 0;  // shared blocks that are copied before its next token is written
     WantLogits want_logits = WantLogits::of_last_token;
 

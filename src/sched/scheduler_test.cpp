@@ -22,7 +22,7 @@ StepBudget budget(uint32_t n_rows, uint32_t n_free_blocks) {
 SequenceView stream(uint32_t n_computed) {
     return {.n_tokens = n_computed + 1,
             .n_computed = n_computed,
-            .n_places = (n_computed + kBlock - 1) / kBlock};
+            .n_logical_blocks = (n_computed + kBlock - 1) / kBlock};
 }
 
 SequenceView prompt(uint32_t n_tokens) {
@@ -157,7 +157,7 @@ TEST(Scheduler, counts_the_depth_of_streams_and_prompts_into_a_step) {
     const uint32_t beside_deep = rows_of(plan_of({prompt(4000), stream(4096)}, r), 0);
     SequenceView deep = prompt(4000);
     deep.n_computed = 3000;
-    deep.n_places = (3000 + kBlock - 1) / kBlock;
+    deep.n_logical_blocks = (3000 + kBlock - 1) / kBlock;
     const uint32_t deep_beside = rows_of(plan_of({deep, stream(9)}, r), 0);
     EXPECT_LT(beside_deep, shallow);
     EXPECT_LT(deep_beside, shallow / 2);
@@ -198,7 +198,7 @@ TEST(Scheduler, plans_fit_their_room_and_the_oldest_moves) {
             all[i].n_tokens += rng() % 2 ? rng() % 90 : 0;
             all[i].n_shared_tails = n_computed % kBlock != 0 && rng() % 4 == 0;
             all[i].want_logits = rng() % 5 ? WantLogits::of_last_token : WantLogits::of_every_token;
-            younger_holds |= i > 0 && all[i].n_places > 0;
+            younger_holds |= i > 0 && all[i].n_logical_blocks > 0;
         }
         StepBudget r = budget(1 + rng() % 64, rng() % 7);
         r.n_groups = 1 + rng() % 3;

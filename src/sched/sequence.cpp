@@ -52,7 +52,7 @@ Sequence Sequence::fork() const {
 SequenceView Sequence::view(WantLogits want_logits) const {
     return {.n_tokens = n_tokens(),
             .n_computed = n_computed(),
-            .n_places = table_.n_places(),
+            .n_logical_blocks = table_.n_logical_blocks(),
             .n_shared_tails = table_.n_shared_tails(),
             .want_logits = want_logits};
 }

@@ -130,7 +130,7 @@ TEST_P(HashModelTypes, with_windows_never_looks_behind_them) {
                                     .n_past = table.n_tokens(),
                                     .first_row = 0,
                                     .n_rows = n,
-                                    .group_stride = table.n_most_places()};
+                                    .group_stride = table.max_logical_blocks()};
             const std::array<uint32_t, 1> wanted = {n - 1};
             std::vector<float> logits(101);
             ASSERT_TRUE(model
@@ -140,7 +140,7 @@ TEST_P(HashModelTypes, with_windows_never_looks_behind_them) {
                                      storage.view(), *scratch, logits)
                             .has_value());
             table.append(n);
-            table.let_go_behind_windows();
+            table.release_behind_windows();
             EXPECT_EQ(logits, model.cold_logits(std::span(tokens).first(table.n_tokens())));
             std::vector<BlockRef> free;
             while (auto block = pool.take()) {

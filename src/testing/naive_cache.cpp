@@ -22,7 +22,7 @@ NaiveTokens first_tokens(const NaiveTokens& tokens, size_t n) {
             tokens.begin() + static_cast<std::ptrdiff_t>(std::min(n, tokens.size()))};
 }
 
-uint32_t NaiveShape::first_place(uint32_t group, uint32_t n_tokens) const {
+uint32_t NaiveShape::first_block(uint32_t group, uint32_t n_tokens) const {
     const uint32_t window = windows[group];
     uint32_t position = 0;  // one by one: a position is seen from its own to window - 1 later
     while (window > 0 && position + window <= n_tokens) ++position;
@@ -42,7 +42,7 @@ NaiveRef NaivePool::take() {
 
 // ---- table ----
 
-uint32_t NaiveTable::places_for(uint32_t n_tokens) const {
+uint32_t NaiveTable::logical_blocks_for(uint32_t n_tokens) const {
     return (n_tokens + pool_->shape().block_tokens - 1) / pool_->shape().block_tokens;
 }
 
@@ -54,21 +54,22 @@ uint32_t NaiveTable::n_blocks() const {
 
 bool NaiveTable::reserve(uint32_t n_tokens) {
     if (n_tokens == 0) return true;
-    let_go_behind_windows();
+    release_behind_windows();
     const uint32_t size = pool_->shape().block_tokens;
-    const uint32_t n_after = std::max(places_for(n_tokens_ + n_tokens), n_places_);
+    const uint32_t n_after = std::max(logical_blocks_for(n_tokens_ + n_tokens), n_logical_blocks_);
     const uint32_t tail = n_tokens_ / size;
     std::vector<NaiveRef*> copied;
     for (NaiveGroup& group : groups_)
         if (n_tokens_ % size != 0 && group.blocks[tail - group.first].use_count() > 1)
             copied.push_back(&group.blocks[tail - group.first]);
-    if ((n_after - n_places_) * groups_.size() + copied.size() > pool_->n_free()) return false;
+    if ((n_after - n_logical_blocks_) * groups_.size() + copied.size() > pool_->n_free())
+        return false;
     for (NaiveRef* block : copied) {
         NaiveRef own = pool_->take();
         own->rows = first_tokens((*block)->rows, n_tokens_ % size);
         *block = own;
     }
-    for (; n_places_ < n_after; ++n_places_)
+    for (; n_logical_blocks_ < n_after; ++n_logical_blocks_)
         for (NaiveGroup& group : groups_) group.blocks.push_back(pool_->take());
     return true;
 }
@@ -86,11 +87,11 @@ void NaiveTable::append(std::span<const TokenId> tokens) {
     }
 }
 
-void NaiveTable::let_go_behind_windows() {
+void NaiveTable::release_behind_windows() {
     for (uint32_t g = 0; g < groups_.size(); ++g) {
         NaiveGroup& group = groups_[g];
         const uint32_t n_back = n_tokens_ - std::min(n_tokens_, kRewindTokens);
-        while (group.first < pool_->shape().first_place(g, n_back)) {
+        while (group.first < pool_->shape().first_block(g, n_back)) {
             group.blocks.erase(group.blocks.begin());
             ++group.first;
         }
@@ -99,17 +100,17 @@ void NaiveTable::let_go_behind_windows() {
 
 bool NaiveTable::can_truncate(uint32_t n_tokens) const {
     for (uint32_t g = 0; g < groups_.size(); ++g)
-        if (n_tokens > 0 && groups_[g].first > pool_->shape().first_place(g, n_tokens))
+        if (n_tokens > 0 && groups_[g].first > pool_->shape().first_block(g, n_tokens))
             return false;
     return true;
 }
 
 void NaiveTable::truncate(uint32_t n_tokens) {
     n_tokens_ = n_tokens;
-    n_places_ = places_for(n_tokens);
+    n_logical_blocks_ = logical_blocks_for(n_tokens);
     for (NaiveGroup& group : groups_) {
         if (n_tokens == 0) group.first = 0;
-        group.blocks.resize(n_places_ - group.first);
+        group.blocks.resize(n_logical_blocks_ - group.first);
     }
 }
 
@@ -123,7 +124,7 @@ void NaiveTable::adopt(const NaiveHit& hit) {
     if (hit.n_tokens == 0) return;
     groups_ = hit.groups;
     n_tokens_ = hit.n_tokens;
-    n_places_ = places_for(n_tokens_);
+    n_logical_blocks_ = logical_blocks_for(n_tokens_);
 }
 
 void NaiveTable::remap(const NaiveHit& hit) {

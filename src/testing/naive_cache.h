@@ -31,8 +31,8 @@ struct NaiveShape {
     std::vector<uint32_t> windows = {0};  // [n_groups] 0: full; those come first
 
     uint32_t n_groups() const { return static_cast<uint32_t>(windows.size()); }
-    // The first place of a group that the token after n_tokens needs.
-    uint32_t first_place(uint32_t group, uint32_t n_tokens) const;
+    // The first logical block of a group that the token after n_tokens needs.
+    uint32_t first_block(uint32_t group, uint32_t n_tokens) const;
 };
 
 class NaivePool {
@@ -51,7 +51,7 @@ class NaivePool {
 };
 
 struct NaiveGroup {
-    uint32_t first = 0;  // the place of blocks[0]
+    uint32_t first = 0;  // the logical block of blocks[0]
     std::vector<NaiveRef> blocks;
 };
 
@@ -80,11 +80,11 @@ class NaiveTable {
     const std::vector<NaiveGroup>& groups() const { return groups_; }
 
   private:
-    uint32_t places_for(uint32_t n_tokens) const;
-    void let_go_behind_windows();
+    uint32_t logical_blocks_for(uint32_t n_tokens) const;
+    void release_behind_windows();
 
     NaivePool* pool_;
-    uint32_t n_tokens_ = 0, n_places_ = 0;
+    uint32_t n_tokens_ = 0, n_logical_blocks_ = 0;
     std::vector<NaiveGroup> groups_;
 };
 

@@ -13,10 +13,10 @@
 
 #include "base/thread_pool.h"
 #include "cache/block_table.h"
-#include "cache/prefix_tree.h"
+#include "cache/prefix/prefix_cache.h"
 #include "testing/hash_model.h"
 #include "testing/naive_cache.h"
-#include "testing/naive_tree.h"
+#include "testing/naive_prefix_cache.h"
 #include "testing/stamped_kv.h"
 #include "testing/trace.h"
 
@@ -27,10 +27,10 @@ struct RigParams {
     uint32_t n_blocks;
     KvType type;
     uint64_t seed;
-    uint32_t n_sleeping = 0;
+    uint32_t n_offloaded = 0;
     EvictionPolicy policy = EvictionPolicy::lru;
     std::vector<uint32_t> windows = {0};  // [n_groups]
-    uint32_t most_places = 5;             // of a sequence
+    uint32_t max_logical_blocks = 5;      // of a sequence
 };
 
 static void PrintTo(const RigParams& p, std::ostream* out) {
@@ -73,7 +73,7 @@ class Twins {
                  .groups = spec_.groups,
                  .logits_bytes = kLogitsBytes,
                  .policy = params.policy,
-                 .n_sleeping = params.n_sleeping,
+                 .n_offloaded = params.n_offloaded,
                  .pinned_percent = kPinnedPercent,
                  .resume_every = 3 * block_}),
           shape_{block_, params.windows},
@@ -81,7 +81,7 @@ class Twins {
           naive_tree_({.shape = shape_,
                        .n_blocks = params.n_blocks,
                        .most_logits = kMostLogits,
-                       .n_sleeping = params.n_sleeping,
+                       .n_offloaded = params.n_offloaded,
                        .resume_every = 3 * block_,
                        .pinned_percent = kPinnedPercent,
                        .policy = params.policy}) {}
@@ -108,7 +108,7 @@ class Twins {
         EXPECT_EQ(pool_.n_handles(), n_handles);
         EXPECT_EQ(pool_.n_used(), naive_pool_.n_used());
         EXPECT_EQ(tree_.stats().cached_blocks, naive_tree_.n_blocks());
-        EXPECT_EQ(tree_.stats().n_sleeping, naive_tree_.n_sleeping());
+        EXPECT_EQ(tree_.stats().n_offloaded, naive_tree_.n_offloaded());
     }
 
     // One sequence, one held hit and one path of the tree, in turn.
@@ -134,7 +134,7 @@ class Twins {
 
     uint64_t n_refused() const { return n_refused_; }
     uint64_t n_whole_hits() const { return n_whole_hits_; }
-    uint64_t n_woken() const { return n_woken_; }
+    uint64_t n_loaded() const { return n_loaded_; }
     PrefixStats stats() const { return tree_.stats(); }
 
   private:
@@ -196,8 +196,8 @@ class Twins {
             case OpKind::evict:
                 EXPECT_EQ(tree_.evict(op.how_many % 8), naive_tree_.evict(op.how_many % 8));
                 break;
-            case OpKind::let_go_shared:
-                EXPECT_EQ(tree_.let_go_shared(1), naive_tree_.let_go_shared(1));
+            case OpKind::release_shared:
+                EXPECT_EQ(tree_.release_shared(1), naive_tree_.release_shared(1));
                 break;
             case OpKind::pin_until: {
                 if (hits_.empty()) break;
@@ -224,9 +224,9 @@ class Twins {
             case OpKind::save:
                 save(ns, some_prompt(op), op);
                 break;
-            case OpKind::wake:
+            case OpKind::load_back:
             case OpKind::lose:
-                wake(ns, some_prompt(op), op);
+                load_back(ns, some_prompt(op), op);
                 break;
             case OpKind::drop_tier: {
                 const auto is_gone = [&](TierRef ref) { return ref % 8 == op.what % 8; };
@@ -389,7 +389,7 @@ class Twins {
         ASSERT_EQ(items.size(), twins.size());
         for (size_t i = 0; i < items.size(); ++i) {
             const SaveItem& item = items[i];
-            const size_t begin = item.place * block_;
+            const size_t begin = item.block_index * block_;
             Record record{.ref = next_ref_++, .ns = ns, .path = first_of(tokens, begin)};
             record.path.insert(record.path.end(), item.tokens.begin(), item.tokens.end());
             for (const auto& [group, block] : item.blocks) {
@@ -397,7 +397,7 @@ class Twins {
                 const std::span<std::byte> bytes = bytes_of(block.id());
                 record.blocks[group] = {bytes.begin(), bytes.end()};
             }
-            EXPECT_EQ(item.place, twins[i].place);
+            EXPECT_EQ(item.block_index, twins[i].block_index);
             EXPECT_EQ(item.tokens.size(), twins[i].n_tokens);
             EXPECT_EQ(record.group_mask, twins[i].group_mask);
             if ((op.what >> i & 7) == 0) continue;  // not written
@@ -410,17 +410,17 @@ class Twins {
     }
 
     // Some records are bad, and there may be no room in the middle of it.
-    void wake(uint32_t ns, const NaiveTokens& tokens, const Op& op) {
-        const WakePlan plan = tree_.plan_wake(namespaces_[ns], tokens);
-        const NaiveWakePlan twin = naive_tree_.plan_wake(ns, tokens);
+    void load_back(uint32_t ns, const NaiveTokens& tokens, const Op& op) {
+        const LoadPlan plan = tree_.plan_load(namespaces_[ns], tokens);
+        const NaiveLoadPlan twin = naive_tree_.plan_load(ns, tokens);
         EXPECT_EQ(plan.n_tokens, twin.n_tokens);
         ASSERT_EQ(plan.items.size(), twin.items.size());
         bool is_all = true;
         std::vector<std::pair<BlockRef, NaiveRef>> held;  // so that making room spares them
         for (size_t i = 0; i < plan.items.size(); ++i) {
-            const WakeItem& item = plan.items[i];
-            EXPECT_EQ(std::tuple(item.place, item.group, item.ref, item.tokens.size()),
-                      std::tuple(twin.items[i].place, twin.items[i].group, twin.items[i].ref,
+            const LoadItem& item = plan.items[i];
+            EXPECT_EQ(std::tuple(item.block_index, item.group, item.ref, item.tokens.size()),
+                      std::tuple(twin.items[i].block_index, twin.items[i].group, twin.items[i].ref,
                                  twin.items[i].n_tokens));
             const auto record = std::ranges::find(records_, item.ref, &Record::ref);
             if (record == records_.end() || (op.kind == OpKind::lose && i == op.what % 4)) {
@@ -439,13 +439,13 @@ class Twins {
             const std::vector<std::byte>& bytes = record->blocks.at(item.group);
             std::ranges::copy(bytes, bytes_of(block->id()).begin());
             twin_block->rows.assign(item.tokens.begin(), item.tokens.end());
-            const bool is_taken = tree_.wake(item, *block);
-            EXPECT_EQ(is_taken, naive_tree_.wake(twin.items[i], twin_block));
+            const bool is_taken = tree_.load_back(item, *block);
+            EXPECT_EQ(is_taken, naive_tree_.load_back(twin.items[i], twin_block));
             is_all &= is_taken;
             if (op.what / 16 % 2 == 0) held.emplace_back(std::move(*block), twin_block);
         }
         if (!is_all || plan.items.empty()) return;
-        ++n_woken_;
+        ++n_loaded_;
         EXPECT_GE(tree_.find(namespaces_[ns], tokens).n_tokens, plan.n_tokens);
     }
 
@@ -460,11 +460,11 @@ class Twins {
                 records_, [&](const Record& r) { return r.ns == last.ns && r.path == path; });
             if (record == records_.end()) return;
             const std::span<const TokenId> tokens = std::span(path).subspan(end - block_);
-            const NodeHandle handle = tree_.add_sleeping(namespaces_[last.ns], parent, tokens,
-                                                         record->ref, record->group_mask);
+            const NodeHandle handle = tree_.add_offloaded(namespaces_[last.ns], parent, tokens,
+                                                          record->ref, record->group_mask);
             const bool is_known = handle.index != NodeHandle{}.index;
             EXPECT_EQ(is_known,
-                      naive_tree_.add_sleeping(last.ns, path, record->ref, record->group_mask));
+                      naive_tree_.add_offloaded(last.ns, path, record->ref, record->group_mask));
             if (!is_known || path.size() == last.path.size()) return;
             parent = handle;
         }
@@ -550,7 +550,7 @@ class Twins {
     }
 
     bool has_groups() const { return shape_.n_groups() > 1; }
-    uint32_t most_tokens() const { return params_.most_places * block_; }
+    uint32_t most_tokens() const { return params_.max_logical_blocks * block_; }
 
     RigParams params_;
     uint32_t block_;
@@ -562,10 +562,10 @@ class Twins {
     BlockPool pool_;
     KvStorage storage_;
     StampedKv stamps_{storage_};
-    PrefixTree tree_;
+    PrefixCache tree_;
     NaiveShape shape_;
     NaivePool naive_pool_;
-    NaiveTree naive_tree_;
+    NaivePrefixCache naive_tree_;
     std::vector<Sequence> sequences_;
     std::vector<HeldHit> hits_;
     std::vector<HeldPin> pins_;
@@ -574,7 +574,7 @@ class Twins {
     std::vector<Record> records_;
     TierRef next_ref_ = 1;
     double now_ms_ = 0;
-    uint64_t n_refused_ = 0, n_whole_hits_ = 0, n_woken_ = 0;
+    uint64_t n_refused_ = 0, n_whole_hits_ = 0, n_loaded_ = 0;
 };
 
 class RandomOperations : public testing::TestWithParam<RigParams> {};
@@ -599,7 +599,7 @@ TEST_P(RandomOperations, leave_cache_and_twin_with_the_same_answers_accounts_and
     }
     // The trace went where it should: out of room, into hits, whole hits and evictions.
     const PrefixStats stats = twins.stats();
-    RecordProperty("woken", std::to_string(stats.woken_blocks));
+    RecordProperty("loaded", std::to_string(stats.loaded_blocks));
     EXPECT_GT(twins.n_refused(), 5u);
     EXPECT_GT(twins.n_whole_hits(), 5u);
     EXPECT_GT(stats.n_hits, 100u);
@@ -607,7 +607,7 @@ TEST_P(RandomOperations, leave_cache_and_twin_with_the_same_answers_accounts_and
     EXPECT_GT(stats.duplicate_blocks, 5u);
     EXPECT_GT(stats.evicted_blocks, 100u);
     EXPECT_GE(stats.forgotten_blocks, 3u);
-    EXPECT_GE(twins.n_woken(), GetParam().n_sleeping > 0 ? 5u : 0u);
+    EXPECT_GE(twins.n_loaded(), GetParam().n_offloaded > 0 ? 5u : 0u);
     EXPECT_GE(stats.evicted_window_blocks, GetParam().windows.size() > 1 ? 5u : 0u);
 }
 

@@ -12,7 +12,7 @@
 
 #include "cache/block_table.h"
 #include "cache/kv_storage.h"
-#include "cache/prefix_hit.h"
+#include "cache/prefix/prefix_hit.h"
 
 namespace kvik {
 
@@ -26,7 +26,7 @@ class StampedKv {
             for (uint32_t g = 0; g < kv_.spec.n_groups(); ++g)
                 *stamp(table.ids(g)[at / kv_.spec.block_tokens], g, at) = expected(all, at, g);
     }
-    // Every group's blocks hold the KV of these tokens, from their first place on.
+    // Every group's blocks hold the KV of these tokens, from their first logical block on.
     void expect(const BlockTable& table, std::span<const TokenId> tokens) const {
         for (uint32_t g = 0; g < kv_.spec.n_groups(); ++g) expect(table.group_blocks(g), g, tokens);
     }

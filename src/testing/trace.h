@@ -24,12 +24,12 @@ enum class OpKind : uint8_t {
     pin,
     unpin,
     evict,
-    let_go_shared,
+    release_shared,
     pin_until,   // a held hit, for a while
     tick,        // the clock goes on
     forget,      // the end of a path, now or as stale
     save,        // what is not on the tier yet
-    wake,        // what is worth reading
+    load_back,   // what is worth reading
     lose,        // a bad record
     drop_tier,   // a part of all records
     read_index,  // records that the tier has already

@@ -29,7 +29,7 @@ SegmentShape shape_of(const DiskTierOptions& options) {
     return {options.n_groups, options.block_tokens, options.block_bytes};
 }
 
-struct Wanted {
+struct ReadRequest {
     TierRef ref;
     RecordKind kind;
     uint32_t group;
@@ -54,9 +54,9 @@ struct DiskTier::Parts {
 
     void scan();
     void scan_segment(const FoundSegment& found, std::vector<DiskRecord>& records);
-    Saved write(const Save& save);
+    SaveResult write(const SaveRequest& save);
     void count_append(const Appended& done);
-    bool read(const Wanted& wanted, std::span<std::byte> to);
+    bool read(const ReadRequest& wanted, std::span<std::byte> to);
     bool count_read(ReadVerdict verdict);
     template <class Change>
     void count(const Change& change) {
@@ -75,7 +75,7 @@ struct DiskTier::Parts {
     mutable std::mutex mutex;
     DiskStats stats;  // under the mutex
     // Last: its thread uses the others.
-    std::unique_ptr<SaveQueue<Save, Saved>> queue;
+    std::unique_ptr<SaveQueue<SaveRequest, SaveResult>> queue;
 };
 
 Result<std::unique_ptr<DiskTier>> DiskTier::open(const DiskTierOptions& options) {
@@ -84,8 +84,8 @@ Result<std::unique_ptr<DiskTier>> DiskTier::open(const DiskTierOptions& options)
     KVIK_TRY_VOID(parts->folder.prepare());
     parts->scan();
     Parts* const all = parts.get();
-    parts->queue = std::make_unique<SaveQueue<Save, Saved>>(
-        options.n_queued, [all](const Save& save) { return all->write(save); });
+    parts->queue = std::make_unique<SaveQueue<SaveRequest, SaveResult>>(
+        options.n_queued, [all](const SaveRequest& save) { return all->write(save); });
     return std::unique_ptr<DiskTier>(new DiskTier(std::move(parts)));
 }
 
@@ -99,7 +99,7 @@ std::vector<DiskRecord> DiskTier::take_index() {
     return std::exchange(parts_->index, {});
 }
 
-bool DiskTier::save(Save save) {
+bool DiskTier::save(SaveRequest save) {
     KVIK_CHECK(!save.tokens.empty() && save.tokens.size() <= parts_->shape.block_tokens &&
                    save.groups.empty() != save.logits.empty(),
                "a record is KV or logits of some tokens of a block");
@@ -108,7 +108,7 @@ bool DiskTier::save(Save save) {
     return false;
 }
 
-std::vector<Saved> DiskTier::take_saved() {
+std::vector<SaveResult> DiskTier::take_saved() {
     return parts_->queue->take_done();
 }
 
@@ -200,17 +200,17 @@ void DiskTier::Parts::scan_segment(const FoundSegment& found, std::vector<DiskRe
         writer.offer({number, path, header, end});
 }
 
-Saved DiskTier::Parts::write(const Save& save) {
+SaveResult DiskTier::Parts::write(const SaveRequest& save) {
     RecordHeader header;
     header.kind = save.logits.empty() ? RecordKind::kv : RecordKind::logits;
     header.ns = save.ns;
     header.parent = save.parent;
     header.tokens = save.tokens;
-    header.id = chain_id(save.ns, save.parent, save.tokens);
+    header.id = block_hash(save.ns, save.parent, save.tokens);
     std::vector<Payload> payloads;
     for (const auto& [group, bytes] : save.groups) payloads.push_back({group, bytes});
     if (!save.logits.empty()) payloads.push_back({0, std::as_bytes(save.logits)});
-    Saved saved{.ticket = save.ticket, .id = header.id};
+    SaveResult saved{.ticket = save.ticket, .id = header.id};
     if (breaker.lets_through()) {
         const Appended done = writer.append(std::move(header), payloads);
         done.error == 0 ? breaker.note_success() : breaker.note_failure();
@@ -236,7 +236,7 @@ void DiskTier::Parts::count_append(const Appended& done) {
     });
 }
 
-bool DiskTier::Parts::read(const Wanted& wanted, std::span<std::byte> to) {
+bool DiskTier::Parts::read(const ReadRequest& wanted, std::span<std::byte> to) {
     const auto segment = table.open(segment_of(wanted.ref));
     if (!segment) return count_read(ReadVerdict::lost);
     const DiskFile& file = *segment->file;

@@ -1,4 +1,4 @@
-// DiskTier: KV that sleeps in files and is found again after a restart.
+// DiskTier: KV that is offloaded to files and is found again after a restart.
 //
 // Shape   save() -> queue -> writer thread -> own segment; open() scans the headers of all segments
 //         in the folder, whoever wrote them; read() verifies tokens and checksum in the caller's
@@ -20,9 +20,9 @@
 
 #include "base/result.h"
 #include "base/types.h"
+#include "cache/block_hash.h"
 #include "cache/namespace_key.h"
 #include "cache/tier_ref.h"
-#include "tier/chain_id.h"
 #include "tier/disk_faults.h"
 #include "tier/record_index.h"
 
@@ -41,10 +41,10 @@ struct DiskTierOptions {
     DiskFaults* faults = nullptr;
 };
 
-struct Save {
+struct SaveRequest {
     uint64_t ticket = 0;
     NamespaceKey ns;
-    ChainId parent = {};
+    BlockHash parent = {};
     std::vector<TokenId> tokens = {};  // [1 .. block_tokens]
     // (group, [block_bytes]), groups ascending. Borrowed until the ticket comes back.
     std::vector<std::pair<uint32_t, std::span<const std::byte>>> groups = {};
@@ -52,10 +52,10 @@ struct Save {
     std::span<const float> logits = {};
 };
 
-struct Saved {
+struct SaveResult {
     uint64_t ticket = 0;
     TierRef ref = kNoTier;  // none: it was not written
-    ChainId id = {};
+    BlockHash id = {};
 };
 
 struct DiskStats {
@@ -95,8 +95,8 @@ class DiskTier {
     std::vector<DiskRecord> take_index();
 
     // False: the queue is full.
-    bool save(Save save);
-    std::vector<Saved> take_saved();
+    bool save(SaveRequest save);
+    std::vector<SaveResult> take_saved();
 
     // True: `to` [block_bytes] is the KV of that group, after the very tokens that were saved.
     // False: a miss; `to` may be anything.

@@ -133,7 +133,7 @@ TEST(disk_tier, stays_within_its_quota_and_lets_go_of_the_oldest) {
     std::vector<RigBlock> blocks;
     for (uint32_t sequence = 0; sequence < 60; ++sequence) {
         for (const RigBlock& block : rig_path(sequence, 2)) blocks.push_back(block);
-        for (const Saved& saved : save_path(*tier, std::span(blocks).last(2))) {
+        for (const SaveResult& saved : save_path(*tier, std::span(blocks).last(2))) {
             ASSERT_NE(saved.ref, kNoTier);
             refs.push_back(saved.ref);
         }

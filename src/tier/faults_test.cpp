@@ -266,14 +266,14 @@ TEST_F(injected_faults, a_disk_that_stays_full_is_asked_less_and_less) {
     const auto tier = open_rig(options());
     faults_.writes = [](size_t&) { return ENOSPC; };
     const auto path = rig_path(1, 60);
-    for (const Saved& saved : save_path(*tier, path)) EXPECT_EQ(saved.ref, kNoTier);
+    for (const SaveResult& saved : save_path(*tier, path)) EXPECT_EQ(saved.ref, kNoTier);
     EXPECT_EQ(tier->stats().n_failed_saves, 60u);
     EXPECT_LT(faults_.n_writes, 20);
     EXPECT_EQ(folder_.n_files(), 0u);
     faults_.writes = {};
     bool works_again = false;
     for (int i = 0; i < 3; ++i)
-        for (const Saved& saved : save_path(*tier, path)) works_again |= saved.ref != kNoTier;
+        for (const SaveResult& saved : save_path(*tier, path)) works_again |= saved.ref != kNoTier;
     EXPECT_TRUE(works_again);
 }
 
@@ -315,7 +315,7 @@ TEST_F(injected_faults, a_folder_that_cannot_be_written_to_is_read) {
     ASSERT_EQ(index.size(), path_.size());
     EXPECT_EQ(read_rig(*tier, index[1].ref, path_[1], 1), Read::right);
     for_reading = false;
-    for (const Saved& saved : save_path(*tier, rig_path(2, 3))) EXPECT_EQ(saved.ref, kNoTier);
+    for (const SaveResult& saved : save_path(*tier, rig_path(2, 3))) EXPECT_EQ(saved.ref, kNoTier);
     EXPECT_EQ(tier->stats().last_error, EROFS);
     EXPECT_EQ(bytes_of(file), before);
     EXPECT_EQ(folder_.n_files(), 1u);

@@ -8,14 +8,14 @@ namespace kvik {
 namespace {
 
 struct OfId {
-    size_t operator()(const ChainId& id) const { return id[0]; }  // a digest already
+    size_t operator()(const BlockHash& id) const { return id[0]; }  // a digest already
 };
 
-// The best record of each block, by id; of equals the later one: it was written because the one before
-// could not be read.
-std::unordered_map<ChainId, size_t, OfId> best_of(const std::vector<DiskRecord>& found,
-                                                  RecordKind kind, uint64_t& n_duplicates) {
-    std::unordered_map<ChainId, size_t, OfId> best;
+// The best record of each block, by id; of equals the later one: it was written because the one
+// before could not be read.
+std::unordered_map<BlockHash, size_t, OfId> best_of(const std::vector<DiskRecord>& found,
+                                                    RecordKind kind, uint64_t& n_duplicates) {
+    std::unordered_map<BlockHash, size_t, OfId> best;
     for (size_t i = 0; i < found.size(); ++i) {
         if (found[i].kind != kind) continue;
         const auto [at, is_new] = best.try_emplace(found[i].id, i);
@@ -33,13 +33,13 @@ OrderedRecords parents_first(std::vector<DiskRecord> found) {
     OrderedRecords ordered;
     const auto blocks = best_of(found, RecordKind::kv, ordered.n_duplicates);
     const auto logits = best_of(found, RecordKind::logits, ordered.n_duplicates);
-    std::unordered_multimap<ChainId, size_t, OfId> children;
+    std::unordered_multimap<BlockHash, size_t, OfId> children;
     for (const auto& [id, at] : blocks) children.emplace(found[at].parent, at);
-    std::vector<ChainId> level = {kRootChain};
+    std::vector<BlockHash> level = {kRootHash};
     size_t n_placed = 0;
     while (!level.empty()) {
-        std::vector<ChainId> next;
-        for (const ChainId& parent : level) {
+        std::vector<BlockHash> next;
+        for (const BlockHash& parent : level) {
             const auto [begin, end] = children.equal_range(parent);
             for (auto child = begin; child != end; ++child) {
                 next.push_back(found[child->second].id);

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/types.h"
+#include "cache/block_hash.h"
 #include "cache/namespace_key.h"
 #include "cache/tier_ref.h"
-#include "tier/chain_id.h"
 #include "tier/record_layout.h"
 
 namespace kvik {
@@ -20,8 +20,8 @@ struct DiskRecord {
     TierRef ref = kNoTier;
     RecordKind kind = RecordKind::kv;
     NamespaceKey ns;
-    ChainId id = {};  // logits: that of the block after whose last token they are
-    ChainId parent = {};
+    BlockHash id = {};  // logits: that of the block after whose last token they are
+    BlockHash parent = {};
     std::vector<TokenId> tokens = {};
     uint32_t group_mask = 0;
 };

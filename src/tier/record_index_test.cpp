@@ -33,7 +33,7 @@ TEST(record_index, parents_come_before_children_in_whatever_order_they_were_foun
         const OrderedRecords ordered = parents_first(std::move(shuffled));
         EXPECT_EQ(ordered.records.size(), found.size());
         EXPECT_EQ(ordered.n_orphans, 0u);
-        std::set<ChainId> seen = {kRootChain};
+        std::set<BlockHash> seen = {kRootHash};
         for (const DiskRecord& record : ordered.records) {
             EXPECT_TRUE(seen.contains(record.parent)) << "turn " << turn;
             seen.insert(record.id);

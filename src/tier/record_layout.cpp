@@ -53,7 +53,7 @@ class Eye {
     size_t at_ = 0;
 };
 
-// Of all bytes but the checksum itself, which lies at the same place in both headers.
+// Of all bytes but the checksum itself, which lies at the same offset in both headers.
 ChecksumValue sum_around(uint64_t seed, std::span<const std::byte> bytes, size_t sum_at) {
     Checksum sum(seed);
     sum.update(bytes.first(sum_at));
@@ -199,8 +199,8 @@ std::optional<RecordHeader> decode_record(const SegmentHeader& segment, uint64_t
     header.group_mask = eye.take<uint32_t>();
     eye.take<uint32_t>();
     header.ns = eye.take<NamespaceKey>();
-    header.parent = eye.take<ChainId>();
-    header.id = eye.take<ChainId>();
+    header.parent = eye.take<BlockHash>();
+    header.id = eye.take<BlockHash>();
     eye.take<ChecksumValue>();
     if (header.offset != offset || n_tokens > shape.block_tokens) return {};
     for (uint32_t g = 0; g < shape.n_groups; ++g) header.sums.push_back(eye.take<ChecksumValue>());
@@ -210,7 +210,7 @@ std::optional<RecordHeader> decode_record(const SegmentHeader& segment, uint64_t
     const auto again = std::span(buffer).first(bytes.size());
     encode(header, segment, again);
     if (!std::ranges::equal(again, bytes)) return {};
-    if (header.id != chain_id(header.ns, header.parent, header.tokens)) return {};
+    if (header.id != block_hash(header.ns, header.parent, header.tokens)) return {};
     return header;
 }
 

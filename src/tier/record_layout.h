@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "base/types.h"
+#include "cache/block_hash.h"
 #include "cache/namespace_key.h"
-#include "tier/chain_id.h"
 #include "tier/checksum.h"
 
 namespace kvik {
@@ -59,8 +59,8 @@ struct RecordHeader {
     RecordKind kind = RecordKind::kv;
     uint64_t offset = 0;  // in its segment
     NamespaceKey ns;
-    ChainId parent = {};
-    ChainId id = {};
+    BlockHash parent = {};
+    BlockHash id = {};
     uint32_t group_mask = 0;          // the payloads that follow, by group; of logits: 1
     uint64_t payload_bytes = 0;       // of each, without what fills it up to 64
     std::vector<ChecksumValue> sums;  // [n_groups]

@@ -25,7 +25,7 @@ RecordHeader some_record() {
     record.sums = {{1, 2}, {0, 0}, {3, 4}};
     record.tokens = block.tokens;
     record.tokens.pop_back();
-    record.id = chain_id(record.ns, record.parent, record.tokens);
+    record.id = block_hash(record.ns, record.parent, record.tokens);
     return record;
 }
 
@@ -118,16 +118,16 @@ TEST(record_layout, another_version_is_told_from_damage) {
     EXPECT_EQ(decode_segment(bytes).verdict, SegmentVerdict::damaged);
 }
 
-TEST(chain_id, depends_on_namespace_parent_and_every_token) {
+TEST(block_hash, depends_on_namespace_parent_and_every_token) {
     const RigBlock block = rig_path(1, 2)[1];
-    EXPECT_NE(chain_id(rig_namespace(1), block.parent, block.tokens), block.id);
-    EXPECT_NE(chain_id(block.ns, kRootChain, block.tokens), block.id);
+    EXPECT_NE(block_hash(rig_namespace(1), block.parent, block.tokens), block.id);
+    EXPECT_NE(block_hash(block.ns, kRootHash, block.tokens), block.id);
     for (size_t i = 0; i < block.tokens.size(); ++i) {
         std::vector<TokenId> tokens = block.tokens;
         ++tokens[i];
-        EXPECT_NE(chain_id(block.ns, block.parent, tokens), block.id);
+        EXPECT_NE(block_hash(block.ns, block.parent, tokens), block.id);
     }
-    EXPECT_NE(chain_id(block.ns, block.parent, std::span(block.tokens).first(15)), block.id);
+    EXPECT_NE(block_hash(block.ns, block.parent, std::span(block.tokens).first(15)), block.id);
 }
 
 }  // namespace

@@ -47,7 +47,8 @@ void seal_all(std::span<std::byte> file) {
         std::vector<TokenId> tokens(n_tokens);
         std::ranges::copy(header.subspan(tokens_at, n_tokens * sizeof(TokenId)),
                           std::as_writable_bytes(std::span(tokens)).begin());
-        const ChainId id = chain_id(at<NamespaceKey>(header, 48), at<ChainId>(header, 80), tokens);
+        const BlockHash id =
+            block_hash(at<NamespaceKey>(header, 48), at<BlockHash>(header, 80), tokens);
         std::memcpy(header.data() + 96, &id, sizeof(id));
         seal_record(decoded.header.salt, header);
         const auto record_bytes = at<uint64_t>(header, 16);

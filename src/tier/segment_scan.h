@@ -3,7 +3,7 @@
 // Threads  any; a segment may grow meanwhile.
 // Invariant  records are visited in the order of their offsets, do not overlap, and end within the
 //         file. Behind a header that is not what a writer would have written the scan looks, at
-//         every multiple of 64, for the next that is: a header holds its own place and a checksum.
+//         every multiple of 64, for the next that is: a header holds its own offset and a checksum.
 // Cost    headers only, and what lies between a broken header and the next sound one.
 #pragma once
 

@@ -17,7 +17,7 @@ static_assert((kMostSegmentBytes / kRecordAlign) >> kOffsetBits <= 1);
 TierRef tier_ref(uint32_t segment, uint64_t offset) {
     KVIK_CHECK(
         offset % kRecordAlign == 0 && offset < kMostSegmentBytes && segment < (uint32_t{1} << 29),
-        "a place on disk fits its reference");
+        "a offset on disk fits its reference");
     return (TierRef{segment} + 1) << kOffsetBits | offset / kRecordAlign;
 }
 

@@ -40,31 +40,31 @@ inline NamespaceKey rig_namespace(uint64_t number = 0) {
     return namespace_key({"rig", std::to_string(number)});
 }
 
-// A block of a made-up conversation: place `place` of sequence `sequence`.
+// A block of a made-up conversation: block `index` of sequence `sequence`.
 struct RigBlock {
     NamespaceKey ns;
-    ChainId parent = {};
-    ChainId id = {};
+    BlockHash parent = {};
+    BlockHash id = {};
     std::vector<TokenId> tokens = {};
 };
 
 inline std::vector<RigBlock> rig_path(uint32_t sequence, uint32_t n_blocks,
                                       const NamespaceKey& ns = rig_namespace()) {
     std::vector<RigBlock> path;
-    ChainId parent = kRootChain;
-    for (uint32_t place = 0; place < n_blocks; ++place) {
+    BlockHash parent = kRootHash;
+    for (uint32_t index = 0; index < n_blocks; ++index) {
         RigBlock block{.ns = ns, .parent = parent};
         for (uint32_t i = 0; i < kRigBlockTokens; ++i)
             block.tokens.push_back(
-                static_cast<TokenId>(philox4x32({i, place, sequence, 0}, {1, 2})[0] % 50000));
-        block.id = parent = chain_id(ns, block.parent, block.tokens);
+                static_cast<TokenId>(philox4x32({i, index, sequence, 0}, {1, 2})[0] % 50000));
+        block.id = parent = block_hash(ns, block.parent, block.tokens);
         path.push_back(std::move(block));
     }
     return path;
 }
 
 // What that block's KV of a group is: [n_bytes], a function of all that KV depends on.
-inline std::vector<std::byte> rig_kv(const ChainId& id, uint32_t group,
+inline std::vector<std::byte> rig_kv(const BlockHash& id, uint32_t group,
                                      uint64_t n_bytes = kRigBlockBytes) {
     std::vector<std::byte> bytes(n_bytes);
     for (uint64_t at = 0; at < n_bytes; at += 16) {
@@ -82,7 +82,7 @@ class RigSaves {
         : tier_(tier), block_bytes_(block_bytes) {}
 
     bool save(const RigBlock& block, const std::vector<uint32_t>& groups = {0, 1, 2}) {
-        Save save{
+        SaveRequest save{
             .ticket = ++n_tickets_, .ns = block.ns, .parent = block.parent, .tokens = block.tokens};
         for (const uint32_t group : groups) {
             bytes_.push_back(
@@ -97,15 +97,15 @@ class RigSaves {
             bytes_.push_back(
                 std::make_unique<std::vector<std::byte>>(rig_kv(block.id, group, block_bytes_)));
     }
-    bool save_made(const RigBlock& block, size_t place) {
-        Save save{
+    bool save_made(const RigBlock& block, size_t index) {
+        SaveRequest save{
             .ticket = ++n_tickets_, .ns = block.ns, .parent = block.parent, .tokens = block.tokens};
         for (uint32_t group = 0; group < kRigGroups; ++group)
-            save.groups.emplace_back(group, *bytes_[place * kRigGroups + group]);
+            save.groups.emplace_back(group, *bytes_[index * kRigGroups + group]);
         return tier_.save(std::move(save)) && tier_.flush();
     }
     // All that was saved since, in order.
-    std::vector<Saved> finish() {
+    std::vector<SaveResult> finish() {
         KVIK_CHECK(tier_.flush(), "the writer comes to an end");
         bytes_.clear();
         return tier_.take_saved();
@@ -118,8 +118,8 @@ class RigSaves {
     uint64_t n_tickets_ = 0;
 };
 
-inline std::vector<Saved> save_path(DiskTier& tier, std::span<const RigBlock> path,
-                                    uint64_t block_bytes = kRigBlockBytes) {
+inline std::vector<SaveResult> save_path(DiskTier& tier, std::span<const RigBlock> path,
+                                         uint64_t block_bytes = kRigBlockBytes) {
     RigSaves saves(tier, block_bytes);
     for (const RigBlock& block : path) KVIK_CHECK(saves.save(block), "the queue has room");
     return saves.finish();

@@ -252,8 +252,8 @@ uint32_t deepest(const StepTimerParts& parts) {
 
 std::optional<StepTimer> StepTimer::open(StepTimerParts parts) {
     const uint32_t n_depth = deepest(parts);
-    const uint32_t n_places = blocks_for(n_depth + kMostPointRows, parts.kv.block_tokens);
-    auto storage = KvStorage::open(parts.kv, n_places * parts.kv.n_groups());
+    const uint32_t n_logical_blocks = blocks_for(n_depth + kMostPointRows, parts.kv.block_tokens);
+    auto storage = KvStorage::open(parts.kv, n_logical_blocks * parts.kv.n_groups());
     if (!storage) return std::nullopt;
     return StepTimer(std::move(parts), std::move(*storage), n_depth);
 }
@@ -262,14 +262,14 @@ StepTimer::StepTimer(StepTimerParts parts, KvStorage storage, uint32_t n_depth)
     : parts_(std::move(parts)),
       storage_(std::move(storage)),
       n_depth_(n_depth),
-      n_places_(storage_.n_blocks() / storage_.spec().n_groups()),
+      n_logical_blocks_(storage_.n_blocks() / storage_.spec().n_groups()),
       blocks_(storage_.n_blocks()),
       tokens_(kMostPointRows),
       rows_(kMostPointRows) {
     const uint32_t n_groups = storage_.spec().n_groups();
     for (uint32_t g = 0; g < n_groups; ++g)
-        for (uint32_t i = 0; i < n_places_; ++i)
-            blocks_[uint64_t{g} * n_places_ + i] = BlockId{i * n_groups + g};
+        for (uint32_t i = 0; i < n_logical_blocks_; ++i)
+            blocks_[uint64_t{g} * n_logical_blocks_ + i] = BlockId{i * n_groups + g};
     const uint32_t vocab_size = parts_.model.spec().vocab_size;
     for (uint32_t i = 0; i < kMostPointRows; ++i)
         tokens_[i] = static_cast<TokenId>((uint64_t{i} * 7919 + 1) % vocab_size);
@@ -284,8 +284,8 @@ CalibrationLimits StepTimer::limits() const {
 
 // Writes to the blocks that are new. The kernel maps all pages that were never written to one page
 // of zeros, which would stay in the CPU's cache.
-void StepTimer::touch(uint32_t n_places) {
-    const uint32_t n_blocks = n_places * storage_.spec().n_groups();
+void StepTimer::touch(uint32_t n_logical_blocks) {
+    const uint32_t n_blocks = n_logical_blocks * storage_.spec().n_groups();
     if (n_blocks <= n_touched_) return;
     const uint64_t block_bytes = storage_.spec().block_bytes();
     std::byte* begin = storage_.view().base + n_touched_ * block_bytes;
@@ -299,14 +299,14 @@ void StepTimer::touch(uint32_t n_places) {
 
 std::optional<double> StepTimer::time(const StepPoint& point) {
     if (parts_.must_stop()) return std::nullopt;
-    const uint32_t n_places =
+    const uint32_t n_logical_blocks =
         blocks_for(point.depth + point.n_tokens, storage_.spec().block_tokens);
-    touch(n_places);
-    const SequenceRows sequence = {.blocks = std::span(blocks_).first(n_places),
+    touch(n_logical_blocks);
+    const SequenceRows sequence = {.blocks = std::span(blocks_).first(n_logical_blocks),
                                    .n_past = point.depth,
                                    .first_row = 0,
                                    .n_rows = point.n_tokens,
-                                   .group_stride = n_places_};
+                                   .group_stride = n_logical_blocks_};
     const Batch batch = {.tokens = std::span(tokens_).first(point.n_tokens),
                          .sequences = {&sequence, 1},
                          .logits_rows = std::span(rows_).subspan(

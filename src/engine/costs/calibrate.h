@@ -102,14 +102,14 @@ class StepTimer {
 
   private:
     StepTimer(StepTimerParts parts, KvStorage storage, uint32_t n_depth);
-    void touch(uint32_t n_places);
+    void touch(uint32_t n_logical_blocks);
 
     StepTimerParts parts_;
     KvStorage storage_;
     uint32_t n_depth_;
-    uint32_t n_places_;
+    uint32_t n_logical_blocks_;
     uint32_t n_touched_ = 0;       // blocks
-    std::vector<BlockId> blocks_;  // [n_groups, n_places]
+    std::vector<BlockId> blocks_;  // [n_groups, n_logical_blocks]
     std::vector<TokenId> tokens_;
     std::vector<uint32_t> rows_;  // 0 .. n - 1
 };

@@ -129,15 +129,15 @@ void RequestBeams::restore(const Sequence& prompt_sequence) {
     }
 }
 
-uint32_t RequestBeams::n_places_wanted(const Sequence& prompt_sequence) const {
+uint32_t RequestBeams::n_logical_blocks_wanted(const Sequence& prompt_sequence) const {
     if (!has_begun_) return n_most_ - 1;
     const uint32_t block_tokens = cache_.block_tokens();
-    uint32_t n_places = 0;
+    uint32_t n_logical_blocks = 0;
     for (uint32_t i = 0; i < n_beams(); ++i) {
         const uint32_t n_shared = source_of(prompt_sequence, i).n_tokens / block_tokens;
-        n_places += beams_[i].sequence.n_tokens() / block_tokens + 1 - n_shared;
+        n_logical_blocks += beams_[i].sequence.n_tokens() / block_tokens + 1 - n_shared;
     }
-    return n_places;
+    return n_logical_blocks;
 }
 
 // ---- publishing and results ----

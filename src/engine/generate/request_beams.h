@@ -63,7 +63,7 @@ class RequestBeams {
     void restore(const Sequence& prompt_sequence);
     // Returns how many block indices the tables of its beams, none of which holds a block now, will
     // take beside those of the prompt.
-    uint32_t n_places_wanted(const Sequence& prompt_sequence) const;
+    uint32_t n_logical_blocks_wanted(const Sequence& prompt_sequence) const;
 
     void stop(FinishReason reason) { search_.stop(reason); }
     std::vector<Beam> results() const;  // with their text

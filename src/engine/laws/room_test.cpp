@@ -45,10 +45,10 @@ TEST_F(Room, sessions_over_one_system_prompt_hold_it_once) {
     rig.run();
     EXPECT_EQ(model_.n_rows_computed(), kShared + kSessions * kPrivate);
     EXPECT_EQ(rig.n_used_blocks(), kSharedBlocks + kTails);
-    const uint64_t n_places = uint64_t{kSharedBlocks + kTails} * kBlock;
+    const uint64_t n_logical_blocks = uint64_t{kSharedBlocks + kTails} * kBlock;
     const uint64_t n_held = kSharedBlocks * kBlock + kSessions * kPrivateTokens;
-    const double waste =
-        100.0 * static_cast<double>(n_places - n_held) / static_cast<double>(n_places);
+    const double waste = 100.0 * static_cast<double>(n_logical_blocks - n_held) /
+                         static_cast<double>(n_logical_blocks);
     fmt::print("{} sessions over {} tokens, {} of their own: {} blocks, internal waste {:.2f} %\n",
                kSessions, kShared, kPrivate, rig.n_used_blocks(), waste);
     EXPECT_LT(waste, 4.0);

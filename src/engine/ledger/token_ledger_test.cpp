@@ -139,7 +139,7 @@ TEST_F(TokenLedgerTest, goes_on_from_what_its_caller_holds_though_it_remembers_n
     EXPECT_EQ(prompt.n_kept_tokens, answer->end_tokens());
 }
 
-TEST_F(TokenLedgerTest, a_conversation_of_ten_thousand_turns_is_let_go_of_without_recursion) {
+TEST_F(TokenLedgerTest, a_conversation_of_ten_thousand_turns_is_released_without_recursion) {
     LedgerPointRef point;
     for (int i = 0; i < 200'000; ++i) {
         point = std::make_shared<LedgerPoint>(PointKind::prompt, end_of(point), MarkedText{"a", {}},

@@ -86,7 +86,8 @@ bool Admission::fits(const Requests& requests, const RequestState& state, const 
     const KvSpec& kv = context_.settings.kv;
     const uint32_t n_all = state.sequence.n_tokens() / kv.block_tokens + 1;
     const uint64_t n_new = n_all - hit.n_tokens / kv.block_tokens;
-    const uint32_t n_of_beams = state.beams ? state.beams->n_places_wanted(state.sequence) : 0;
+    const uint32_t n_of_beams =
+        state.beams ? state.beams->n_logical_blocks_wanted(state.sequence) : 0;
     const uint64_t n_wanted = kv.most_blocks(n_new * kv.block_tokens, context_.settings.ubatch) +
                               uint64_t{n_running + n_of_beams} * kv.n_groups();
     return n_wanted <= context_.cache.n_blocks() - census_.n_blocks();
@@ -103,7 +104,7 @@ PrefixHit Admission::look_up(RequestState& state) {
     if (!state.loaded_blocks) {
         if (state.request.want_kv_report) state.path = cache.explain(state.ns, tokens);
         const double began_ms = context_.now_ms();
-        state.loaded_blocks = cache.wake(state.ns, tokens);
+        state.loaded_blocks = cache.load_back(state.ns, tokens);
         // Reading counts as time of the prompt.
         if (!state.loaded_blocks->empty()) state.started_ms = began_ms;
     }

@@ -29,7 +29,7 @@ void BatchBuffer::add(const Sequence& sequence, const PlannedTokens& rows) {
                           .n_past = sequence.n_computed(),
                           .first_row = first_row,
                           .n_rows = rows.n_tokens,
-                          .group_stride = sequence.table().n_most_places()});
+                          .group_stride = sequence.table().max_logical_blocks()});
     for (uint32_t row = n_rows() - rows.n_logits_rows; row < n_rows(); ++row) {
         logits_rows_.push_back(row);
     }

@@ -114,7 +114,7 @@ void StepLoop::update_stats() {
               .n_evicted_window_blocks = tree.evicted_window_blocks,
               .n_forgotten_blocks = tree.forgotten_blocks,
               .n_preemptions = counts.n_preemptions,
-              .n_sleeping = tree.n_sleeping,
+              .n_offloaded = tree.n_offloaded,
               .n_pinned_blocks = tree.pinned_blocks,
               .disk_bytes = cache_->disk_stats().n_bytes};
 }

@@ -25,12 +25,12 @@ ScheduledStep StepScheduler::schedule(const Requests& requests) {
 void StepScheduler::prepare_sequences(const Requests& requests) {
     for (const auto& state : requests) {
         if (!state->is_admitted) continue;
-        state->sequence.table().let_go_behind_windows();
+        state->sequence.table().release_behind_windows();
         if (!state->computes_beams()) continue;
         RequestBeams& beams = *state->beams;
         beams.restore(state->sequence);
         for (uint32_t i = 0; i < beams.n_beams(); ++i)
-            beams.sequence(i).table().let_go_behind_windows();
+            beams.sequence(i).table().release_behind_windows();
     }
 }
 
@@ -74,8 +74,8 @@ bool StepScheduler::make_room() {
     KvCache& cache = context_.cache;
     if (cache.evict(plan_.n_blocks_short) > 0) return true;
     if (!plan_.starved) return false;
-    if (cache.let_go_written()) return true;
-    if (cache.let_go_shared() > 0) return true;
+    if (cache.release_written()) return true;
+    if (cache.release_shared() > 0) return true;
     if (!plan_.preempt) return false;
     RequestState& youngest = *sequences_[*plan_.preempt].request;
     // Of one request's beams those that have blocks are computed first.

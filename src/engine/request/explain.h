@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "cache/prefix_tree.h"
+#include "cache/prefix/prefix_cache.h"
 #include "kvik/kvik.h"
 #include "text/tokenizer.h"
 

@@ -73,7 +73,7 @@ static Result<void> check_length(const GenerateRequest& request, const EngineSet
 static constexpr double kMostLengthPenalty = 10;
 
 // Returns at how many block indices of a layer group a sequence holds a block at a time.
-static uint64_t most_places(uint32_t window, const EngineSettings& settings) {
+static uint64_t max_logical_blocks(uint32_t window, const EngineSettings& settings) {
     if (window == 0) return UINT64_MAX;
     return (uint64_t{window} + kRewindTokens + settings.ubatch) / settings.kv.block_tokens + 2;
 }
@@ -87,7 +87,7 @@ static uint64_t most_blocks(const GenerateRequest& request, uint64_t n_kv,
     const uint64_t n_of_beam = (n_kv + block_tokens - 1) / block_tokens - n_prompt / block_tokens;
     uint64_t n_blocks = 0;
     for (uint32_t group = 0; group < settings.kv.n_groups(); ++group) {
-        const uint64_t n_most = most_places(settings.kv.window(group), settings);
+        const uint64_t n_most = max_logical_blocks(settings.kv.window(group), settings);
         n_blocks +=
             std::min(n_of_prompt, n_most) + request.beams->n_beams * std::min(n_of_beam, n_most);
     }

@@ -1,4 +1,5 @@
-// NaiveTree: the naive twin of PrefixTree: a flat list of whole paths, searched from end to end.
+// NaivePrefixCache: the naive twin of PrefixCache: a flat list of whole paths, searched from end to
+// end.
 //
 // Shape     an entry is a node: the tokens from the start of its sequence to the node's last.
 // Cost      everything is linear in all there is, or worse.
@@ -9,16 +10,16 @@
 #include <set>
 
 #include "cache/eviction.h"
-#include "cache/prefix_tree.h"
+#include "cache/prefix/prefix_cache.h"
 #include "testing/naive_cache.h"
 
 namespace kvik {
 
-struct NaiveTreeOptions {
+struct NaivePrefixCacheOptions {
     NaiveShape shape;
     uint32_t n_blocks = 0;
     uint32_t most_logits = 0;
-    uint32_t n_sleeping = 0;
+    uint32_t n_offloaded = 0;
     uint32_t resume_every = 0;
     uint32_t pinned_percent = 50;
     EvictionPolicy policy = EvictionPolicy::lru;
@@ -28,24 +29,24 @@ struct NaiveInsert {
     uint32_t n_new = 0, n_duplicates = 0;
 };
 
-struct NaiveWakeItem {
+struct NaiveLoadItem {
     uint64_t entry = 0;
-    uint32_t place = 0, group = 0;
+    uint32_t block_index = 0, group = 0;
     TierRef ref = kNoTier;
     uint32_t n_tokens = 0;
 };
-struct NaiveWakePlan {
+struct NaiveLoadPlan {
     uint32_t n_tokens = 0;
-    std::vector<NaiveWakeItem> items;
+    std::vector<NaiveLoadItem> items;
 };
 struct NaiveSaveItem {
     uint64_t entry = 0;
-    uint32_t place = 0, n_tokens = 0, group_mask = 0;
+    uint32_t block_index = 0, n_tokens = 0, group_mask = 0;
 };
 
-class NaiveTree {
+class NaivePrefixCache {
   public:
-    explicit NaiveTree(const NaiveTreeOptions& options) : options_(options) {}
+    explicit NaivePrefixCache(const NaivePrefixCacheOptions& options) : options_(options) {}
 
     NaiveHit find(uint32_t ns, const NaiveTokens& tokens) const;
     PathReport explain(uint32_t ns, const NaiveTokens& tokens) const;  // without the difference
@@ -59,18 +60,18 @@ class NaiveTree {
     void set_clock(double now_ms);
     void forget(uint32_t ns, const NaiveTokens& tokens, uint32_t from, ForgetKind kind);
     uint32_t evict(uint32_t n_blocks);
-    uint32_t let_go_shared(uint32_t n_leaves);
+    uint32_t release_shared(uint32_t n_leaves);
 
-    NaiveWakePlan plan_wake(uint32_t ns, const NaiveTokens& tokens) const;
-    bool wake(const NaiveWakeItem& item, const NaiveRef& block);
-    void lose(const NaiveWakeItem& item);
+    NaiveLoadPlan plan_load(uint32_t ns, const NaiveTokens& tokens) const;
+    bool load_back(const NaiveLoadItem& item, const NaiveRef& block);
+    void lose(const NaiveLoadItem& item);
     std::vector<NaiveSaveItem> unsaved(uint32_t ns, const NaiveTokens& tokens) const;
     void note_saved(uint64_t entry, TierRef ref, uint32_t group_mask, uint32_t n_tokens);
-    bool add_sleeping(uint32_t ns, const NaiveTokens& path, TierRef ref, uint32_t group_mask);
+    bool add_offloaded(uint32_t ns, const NaiveTokens& path, TierRef ref, uint32_t group_mask);
     void drop_tier(const std::function<bool(TierRef)>& is_gone);
 
     uint32_t n_blocks() const;
-    uint32_t n_sleeping() const;
+    uint32_t n_offloaded() const;
     uint32_t n_logits() const { return static_cast<uint32_t>(logits_.size()); }
 
   private:
@@ -82,7 +83,7 @@ class NaiveTree {
         uint64_t id = 0;
         uint32_t ns = 0;
         NaiveTokens path;
-        bool is_awake = true;
+        bool is_resident = true;
         std::vector<Share> groups = {};
         uint64_t last_use = 0, inserted = 0, n_uses = 1;
         EvictionRank rank = {};
@@ -98,17 +99,18 @@ class NaiveTree {
     };
     enum class Owners : uint8_t { tree_alone, others_too };
     enum class State : uint8_t { in_ram, with_tier };
-    enum class Kind : uint8_t { awake, asleep };
+    enum class Kind : uint8_t { resident, offloaded };
     using Path = std::vector<const Entry*>;
     using Offer = std::vector<NaiveRef>;  // [n_groups] null: none
 
-    uint32_t place_of(const Entry& entry) const;
+    uint32_t block_index_of(const Entry& entry) const;
     size_t begin_of(const Entry& entry) const;
     NaiveTokens above(const Entry& entry) const;  // the path of its parent
     bool is_below(const Entry& entry, const Entry& above) const;
-    const Entry* best_entry(uint32_t ns, const NaiveTokens& tokens, size_t place, Kind kind) const;
-    Path walk_awake(uint32_t ns, const NaiveTokens& tokens) const;
-    Path walk_on_asleep(uint32_t ns, const NaiveTokens& tokens, Path path) const;
+    const Entry* best_entry(uint32_t ns, const NaiveTokens& tokens, size_t block_index,
+                            Kind kind) const;
+    Path walk_resident(uint32_t ns, const NaiveTokens& tokens) const;
+    Path walk_on_offloaded(uint32_t ns, const NaiveTokens& tokens, Path path) const;
     uint32_t n_matched(const Path& path, const NaiveTokens& tokens) const;
     uint32_t n_rows(const Entry& entry, uint32_t group, State state) const;
     bool is_usable(const Path& path, uint32_t n_tokens, State state) const;
@@ -125,9 +127,9 @@ class NaiveTree {
     bool has_window_block(const Entry& entry) const;
     bool is_leaf(const Entry& entry) const;
     void absorb(Entry& to, const Entry& from);
-    void clear_read(Entry& sleeper);
-    void fall_asleep(uint64_t entry);
-    void trim_sleepers();
+    void clear_read(Entry& offloaded);
+    void offload(uint64_t entry);
+    void trim_offloaded();
     void erase(uint64_t entry);
     void forget_uncovered_logits();
     uint32_t n_timed_blocks(const Entry* more) const;
@@ -135,7 +137,7 @@ class NaiveTree {
     uint32_t evict_anchored(uint32_t n_blocks);
     uint32_t remove_leaves(uint32_t n_most, Owners owners);
 
-    NaiveTreeOptions options_;
+    NaivePrefixCacheOptions options_;
     uint64_t tick_ = 0, next_id_ = 1;
     double now_ms_ = 0, clock_ = 0;
     std::vector<Entry> entries_;

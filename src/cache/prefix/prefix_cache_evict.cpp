@@ -1,30 +1,30 @@
-// What the prefix tree lets go of when room is wanted, and in which order.
+// What the prefix tree releases when room is wanted, and in which order.
 #include <algorithm>
 
 #include "base/check.h"
-#include "cache/prefix_tree.h"
+#include "cache/prefix/prefix_cache.h"
 
 namespace kvik {
 
-void PrefixTree::enter_order(uint32_t at) {
+void PrefixCache::enter_order(uint32_t at) {
     const Node& node = nodes_[at];
-    if (node.ns || !node.is_awake || !node.awake.empty() || node.n_pins > 0) return;
+    if (node.ns || !node.is_resident || !node.resident.empty() || node.n_pins > 0) return;
     by_rank_.emplace(node.rank, at);
 }
 
-void PrefixTree::leave_order(uint32_t node) {
+void PrefixCache::leave_order(uint32_t node) {
     by_rank_.erase({nodes_[node].rank, node});
 }
 
-uint32_t PrefixTree::n_unshared(uint32_t node) const {
+uint32_t PrefixCache::n_unshared(uint32_t node) const {
     uint32_t n = 0;
     for (uint32_t g = 0; g < n_groups(); ++g)
         n += block(node, g).ref && !block(node, g).ref->is_shared();
     return n;
 }
 
-uint32_t PrefixTree::evict(uint32_t n_blocks) {
-    uint32_t n_freed = n_blocks > 0 ? drop_half_awake() : 0;
+uint32_t PrefixCache::evict(uint32_t n_blocks) {
+    uint32_t n_freed = n_blocks > 0 ? drop_half_loaded() : 0;
     if (n_freed < n_blocks) n_freed += evict_loose(n_blocks - n_freed);
     if (n_freed < n_blocks) n_freed += remove_leaves(n_blocks - n_freed, Owners::tree_alone);
     if (n_freed < n_blocks) n_freed += evict_anchored(n_blocks - n_freed);
@@ -32,17 +32,17 @@ uint32_t PrefixTree::evict(uint32_t n_blocks) {
     return n_freed;
 }
 
-uint32_t PrefixTree::let_go_shared(uint32_t n_leaves) {
+uint32_t PrefixCache::release_shared(uint32_t n_leaves) {
     const uint32_t n_removed = remove_leaves(n_leaves, Owners::others_too);
-    stats_.let_go_leaves += n_removed;
+    stats_.released_leaves += n_removed;
     return n_removed;
 }
 
 // Blocks were read for a node, but not all of its full groups, and nobody goes on reading: nothing
 // can use them.
-uint32_t PrefixTree::drop_half_awake() {
+uint32_t PrefixCache::drop_half_loaded() {
     uint32_t n_freed = 0;
-    std::erase_if(half_awake_, [&](uint32_t node) {
+    std::erase_if(half_loaded_, [&](uint32_t node) {
         uint32_t n_held = 0;
         for (uint32_t g = 0; g < n_groups(); ++g) n_held += block(node, g).ref.has_value();
         if (n_unshared(node) < n_held) return false;
@@ -53,8 +53,8 @@ uint32_t PrefixTree::drop_half_awake() {
     return n_freed;
 }
 
-// The least recently used first, of one path the first place first: a window needs its end.
-uint32_t PrefixTree::evict_loose(uint32_t n_blocks) {
+// The least recently used first, of one path the first logical block first: a window needs its end.
+uint32_t PrefixCache::evict_loose(uint32_t n_blocks) {
     std::vector<uint32_t> passed_over;
     uint32_t n_freed = 0;
     while (n_freed < n_blocks && !loose_.empty()) {
@@ -84,7 +84,7 @@ uint32_t PrefixTree::evict_loose(uint32_t n_blocks) {
 
 // Live sequences own all leaves, but perhaps not the windows of resume points before. Those go, the
 // least recently used first, of one path the first: whoever goes back that far computes more again.
-uint32_t PrefixTree::evict_anchored(uint32_t n_blocks) {
+uint32_t PrefixCache::evict_anchored(uint32_t n_blocks) {
     if (most_window_ == 0) return 0;
     std::vector<Loose> points;
     for (uint32_t at = 0; at < nodes_.size(); ++at)
@@ -102,7 +102,7 @@ uint32_t PrefixTree::evict_anchored(uint32_t n_blocks) {
 
 // Who else owns a block changes behind the tree's back, so it is asked when a leaf's turn comes. Of
 // leaves that the tree owns alone the blocks count, of others the leaves.
-uint32_t PrefixTree::remove_leaves(uint32_t n_most, Owners owners) {
+uint32_t PrefixCache::remove_leaves(uint32_t n_most, Owners owners) {
     std::vector<std::set<Ranked>::node_type> passed_over;
     uint32_t n_removed = 0;
     while (n_removed < n_most && !by_rank_.empty()) {
@@ -114,7 +114,7 @@ uint32_t PrefixTree::remove_leaves(uint32_t n_most, Owners owners) {
         }
         clock_ = std::max(clock_, next.value().first.value);
         n_removed += owners == Owners::others_too ? 1 : n_unshared(leaf);
-        fall_asleep(leaf);  // its parent may be next
+        offload(leaf);  // its parent may be next
     }
     for (auto& leaf : passed_over) by_rank_.insert(std::move(leaf));
     return n_removed;
@@ -123,43 +123,44 @@ uint32_t PrefixTree::remove_leaves(uint32_t n_most, Owners owners) {
 // ---- forgetting ----
 
 // The nodes that forget concerns, the last first: wholly matched, and so are all their children.
-std::vector<uint32_t> PrefixTree::path_end(const NamespaceKey& ns, std::span<const TokenId> tokens,
-                                           uint32_t from) const {
+std::vector<uint32_t> PrefixCache::path_end(const NamespaceKey& ns, std::span<const TokenId> tokens,
+                                            uint32_t from) const {
     std::vector<uint32_t> doomed;
-    const Path awake = walk_awake(ns, tokens);
-    const Path path = walk_on_asleep(awake, tokens);
-    size_t n_below = 0;  // doomed at the place after
-    for (size_t place = std::max(awake.nodes.size(), path.nodes.size()); place-- > 0;) {
+    const Path resident = walk_resident(ns, tokens);
+    const Path path = walk_on_offloaded(resident, tokens);
+    size_t n_below = 0;  // doomed at the logical block after
+    for (size_t block_index = std::max(resident.nodes.size(), path.nodes.size());
+         block_index-- > 0;) {
         size_t n_here = 0;
         const auto consider = [&](uint32_t at, size_t n_children_doomed) {
             const Node& node = nodes_[at];
             const auto rest = tokens.subspan(std::min<size_t>(node.begin, tokens.size()));
             if (node.begin < from || node.n_pins > 0 || rest.size() < node.tokens.size() ||
-                node.awake.size() + node.asleep.size() != n_children_doomed ||
+                node.resident.size() + node.offloaded.size() != n_children_doomed ||
                 !std::equal(node.tokens.begin(), node.tokens.end(), rest.begin()))
                 return;
             doomed.push_back(at);
             ++n_here;
         };
-        if (place < path.nodes.size()) consider(path.nodes[place], n_below);
-        // A tail that is awake beside what goes on asleep.
-        const bool is_other =
-            place < awake.nodes.size() &&
-            (place >= path.nodes.size() || awake.nodes[place] != path.nodes[place]);
-        if (is_other) consider(awake.nodes[place], 0);
+        if (block_index < path.nodes.size()) consider(path.nodes[block_index], n_below);
+        // A tail that is resident beside what goes on offloaded.
+        const bool is_other = block_index < resident.nodes.size() &&
+                              (block_index >= path.nodes.size() ||
+                               resident.nodes[block_index] != path.nodes[block_index]);
+        if (is_other) consider(resident.nodes[block_index], 0);
         n_below = n_here;
     }
     return doomed;
 }
 
-void PrefixTree::forget(const NamespaceKey& ns, std::span<const TokenId> tokens, uint32_t from,
-                        ForgetKind kind) {
+void PrefixCache::forget(const NamespaceKey& ns, std::span<const TokenId> tokens, uint32_t from,
+                         ForgetKind kind) {
     for (const uint32_t node : path_end(ns, tokens, from)) {
         if (kind == ForgetKind::now) {
             for (uint32_t g = 0; g < n_groups(); ++g)
                 stats_.forgotten_blocks += block(node, g).ref.has_value();
             remove(node);
-        } else if (nodes_[node].is_awake) {
+        } else if (nodes_[node].is_resident) {
             leave_order(node);
             nodes_[node].rank.is_fresh = false;
             enter_order(node);

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "cache/prefix_tree.h"
+#include "cache/prefix/prefix_cache.h"
 
 namespace kvik {
 
@@ -13,31 +13,31 @@ namespace kvik {
 static constexpr uint64_t kTreeLinks = 4 * sizeof(void*);
 static constexpr uint64_t kRankBytes = kTreeLinks + sizeof(std::pair<EvictionRank, uint32_t>);
 static constexpr uint64_t kTimedPinBytes = kTreeLinks + sizeof(std::pair<double, uint32_t>);
-static constexpr uint64_t kListBytes =  // its place among the loose or the sleepers
+static constexpr uint64_t kListBytes =  // its entry among the loose or the offloaded nodes
     kTreeLinks + sizeof(std::tuple<uint64_t, uint64_t, uint32_t>);
 static constexpr uint64_t kRootBytes = kTreeLinks + sizeof(NamespaceKey) + sizeof(uint64_t);
-static constexpr uint64_t kChildBytes = 3 * sizeof(uint32_t);  // half_awake_ too
+static constexpr uint64_t kChildBytes = 3 * sizeof(uint32_t);  // half_loaded_ too
 
 static uint64_t node_bytes(uint32_t block_tokens) {
     return block_tokens * sizeof(TokenId) + kChildBytes + kRankBytes + kTimedPinBytes + kListBytes;
 }
 
-uint64_t PrefixTree::index_bytes(const IndexSize& size) {
-    const uint64_t n_nodes = uint64_t{size.n_blocks} + size.n_sleeping + 1;
+uint64_t PrefixCache::index_bytes(const IndexSize& size) {
+    const uint64_t n_nodes = uint64_t{size.n_blocks} + size.n_offloaded + 1;
     const uint64_t slot = sizeof(Node) + size.n_groups * sizeof(NodeBlock) + sizeof(uint32_t);
     return n_nodes * (2 * slot + node_bytes(size.block_tokens) + kRootBytes);
 }
 
-uint64_t PrefixTree::n_bytes() const {
+uint64_t PrefixCache::n_bytes() const {
     const uint64_t n_nodes = nodes_.size() - free_.size() - roots_.size();
     return nodes_.capacity() * sizeof(Node) + blocks_.capacity() * sizeof(NodeBlock) +
            free_.capacity() * sizeof(uint32_t) + n_nodes * node_bytes(options_.block_tokens) +
            roots_.size() * kRootBytes + logits_.n_bytes();
 }
 
-PrefixStats PrefixTree::stats() const {
+PrefixStats PrefixCache::stats() const {
     PrefixStats stats = stats_;
-    stats.n_sleeping = n_asleep_;
+    stats.n_offloaded = n_offloaded_;
     stats.pinned_blocks = n_timed_blocks_;
     stats.n_bytes = n_bytes();
     return stats;
@@ -45,7 +45,7 @@ PrefixStats PrefixTree::stats() const {
 
 // ---- nodes ----
 
-void PrefixTree::check_siblings(uint32_t at, const std::vector<uint32_t>& list) const {
+void PrefixCache::check_siblings(uint32_t at, const std::vector<uint32_t>& list) const {
     const Node& node = nodes_[at];
     KVIK_CHECK(list.capacity() <= 2 * list.size(), "child lists are as counted");
     for (size_t i = 0; i < list.size(); ++i) {
@@ -63,10 +63,10 @@ void PrefixTree::check_siblings(uint32_t at, const std::vector<uint32_t>& list) 
     }
 }
 
-void PrefixTree::check_awake(uint32_t at) const {
+void PrefixCache::check_resident(uint32_t at) const {
     const Node& node = nodes_[at];
-    KVIK_CHECK(node.parent == kNone || nodes_[node.parent].is_awake,
-               "all before an awake node is awake");
+    KVIK_CHECK(node.parent == kNone || nodes_[node.parent].is_resident,
+               "all before a resident node is resident");
     if (node.ns) return;
     for (uint32_t g = 0; g < n_groups(); ++g) {
         const NodeBlock& own = block(at, g);
@@ -74,53 +74,54 @@ void PrefixTree::check_awake(uint32_t at) const {
                    "a block counts as far as it is filled");
         KVIK_CHECK(
             g < n_full_ ? own.n_rows == node.tokens.size() : own.n_rows <= node.tokens.size(),
-            "full groups hold all tokens of an awake node");
+            "full groups hold all tokens of a resident node");
     }
-    for (const uint32_t sleeper : nodes_[node.parent].asleep) {
-        const std::vector<TokenId>& begun = nodes_[sleeper].tokens;
+    for (const uint32_t offloaded : nodes_[node.parent].offloaded) {
+        const std::vector<TokenId>& begun = nodes_[offloaded].tokens;
         KVIK_CHECK(std::mismatch(begun.begin(), begun.end(), node.tokens.begin(), node.tokens.end())
                            .first != begun.end(),
-                   "no sleeper is or begins a node that is awake");
+                   "no offloaded node is or begins a node that is resident");
     }
 }
 
-void PrefixTree::check_asleep(uint32_t at) const {
+void PrefixCache::check_offloaded(uint32_t at) const {
     const Node& node = nodes_[at];
-    KVIK_CHECK(node.awake.empty() && node.n_pins == 0 && node.n_timed == 0,
-               "nothing is awake below a sleeper");
+    KVIK_CHECK(node.resident.empty() && node.n_pins == 0 && node.n_timed == 0,
+               "nothing is resident below an offloaded node");
     KVIK_CHECK(node.n_anchors == 0 && node.resume_rows == 0, "resume points die with their node");
-    KVIK_CHECK(
-        sleepers_.contains({node.tier.ref != kNoTier, node.last_use, at}) == node.asleep.empty(),
-        "childless sleepers wait to go");
+    KVIK_CHECK(offloaded_leaves_.contains({node.tier.ref != kNoTier, node.last_use, at}) ==
+                   node.offloaded.empty(),
+               "childless offloaded nodes wait to go");
     uint32_t n_read = 0;
     for (uint32_t g = 0; g < n_groups(); ++g) n_read += block(at, g).ref.has_value();
-    KVIK_CHECK((n_read > 0) == (std::ranges::count(half_awake_, at) == 1),
+    KVIK_CHECK((n_read > 0) == (std::ranges::count(half_loaded_, at) == 1),
                "what was read in part is known");
 }
 
-void PrefixTree::check_node(uint32_t at) const {
+void PrefixCache::check_node(uint32_t at) const {
     const Node& node = nodes_[at];
-    const bool is_evictable = node.is_awake && !node.ns && node.awake.empty() && node.n_pins == 0;
+    const bool is_evictable =
+        node.is_resident && !node.ns && node.resident.empty() && node.n_pins == 0;
     KVIK_CHECK(by_rank_.contains({node.rank, at}) == is_evictable,
                "unpinned leaves wait for eviction");
     KVIK_CHECK(node.tokens.capacity() <= options_.block_tokens, "token lists are as counted");
-    if (!node.awake.empty() || !node.asleep.empty())
+    if (!node.resident.empty() || !node.offloaded.empty())
         KVIK_CHECK(node.ns || node.tokens.size() == options_.block_tokens,
-                   "only a whole place has children");
+                   "only a whole block_index has children");
     KVIK_CHECK(node.tier.n_tokens <= node.tokens.size() &&
                    (node.tier.ref == kNoTier) == (node.tier.n_tokens == 0),
                "a record holds tokens of its node");
-    check_siblings(at, node.awake);
-    check_siblings(at, node.asleep);
-    if (node.is_awake)
-        check_awake(at);
+    check_siblings(at, node.resident);
+    check_siblings(at, node.offloaded);
+    if (node.is_resident)
+        check_resident(at);
     else if (node.parent != kNone)
-        check_asleep(at);
+        check_offloaded(at);
 }
 
 // ---- accounts ----
 
-void PrefixTree::check_pins() const {
+void PrefixCache::check_pins() const {
     std::vector<uint32_t> n_timed(nodes_.size(), 0);
     uint32_t n_blocks = 0;
     for (const auto& [until_ms, node] : timed_pins_) {
@@ -138,12 +139,13 @@ void PrefixTree::check_pins() const {
                "pins with a time hold no more than their share");
 }
 
-void PrefixTree::check_anchors() const {
+void PrefixCache::check_anchors() const {
     std::vector<uint32_t> n_anchors(nodes_.size(), 0);
     for (uint32_t node = 0; node < nodes_.size(); ++node) {
         if (nodes_[node].resume_rows == 0) continue;
         const uint32_t first = first_anchored(nodes_[node], nodes_[node].resume_rows);
-        for (uint32_t at = node; !nodes_[at].ns && place_of(at) >= first; at = nodes_[at].parent)
+        for (uint32_t at = node; !nodes_[at].ns && block_index_of(at) >= first;
+             at = nodes_[at].parent)
             ++n_anchors[at];
     }
     size_t n_loose = 0;
@@ -152,7 +154,7 @@ void PrefixTree::check_anchors() const {
         KVIK_CHECK(node.n_anchors == n_anchors[at], "resume points anchor their windows");
         bool has_window = false;
         for (uint32_t g = n_full_; g < n_groups(); ++g) has_window |= block(at, g).ref.has_value();
-        const bool is_loose = node.is_awake && has_window && node.n_anchors == 0;
+        const bool is_loose = node.is_resident && has_window && node.n_anchors == 0;
         KVIK_CHECK((node.loose_since > 0) == is_loose, "what no resume point needs is loose");
         KVIK_CHECK(!is_loose || loose_.contains({node.loose_since, node.begin, at}),
                    "the loose wait for eviction");
@@ -161,7 +163,7 @@ void PrefixTree::check_anchors() const {
     KVIK_CHECK(n_loose == loose_.size(), "nothing else is loose");
 }
 
-void PrefixTree::check_blocks() const {
+void PrefixCache::check_blocks() const {
     std::vector<BlockId> blocks;
     for (const NodeBlock& own : blocks_)
         if (own.ref) blocks.push_back(own.ref->id());
@@ -170,27 +172,27 @@ void PrefixTree::check_blocks() const {
     KVIK_CHECK(std::ranges::adjacent_find(blocks) == blocks.end(), "a block belongs to one node");
 }
 
-void PrefixTree::check_invariants() const {
+void PrefixCache::check_invariants() const {
     uint64_t n_tokens = 0;
     size_t n_roots = 0, n_dead = 0, n_children = 0, n_leaves = 0, n_childless = 0;
-    uint32_t n_pins = 0, n_asleep = 0;
+    uint32_t n_pins = 0, n_offloaded = 0;
     for (uint32_t at = 0; at < nodes_.size(); ++at) {
         const Node& node = nodes_[at];
         n_dead += node.parent == kNone && !node.ns;
-        n_children += node.awake.size() + node.asleep.size();
+        n_children += node.resident.size() + node.offloaded.size();
         n_pins += node.n_pins - (node.pinned_until > 0);
         if (node.ns) {
             const auto root = roots_.find(*node.ns);
             KVIK_CHECK(root != roots_.end() && root->second == at, "a root has its namespace");
-            KVIK_CHECK(!node.awake.empty() || !node.asleep.empty(),
+            KVIK_CHECK(!node.resident.empty() || !node.offloaded.empty(),
                        "a root lives only while it has a child");
             ++n_roots;
-        } else if (node.is_awake) {
+        } else if (node.is_resident) {
             n_tokens += node.tokens.size();
-            n_leaves += node.awake.empty() && node.n_pins == 0;
+            n_leaves += node.resident.empty() && node.n_pins == 0;
         } else if (node.parent != kNone) {
-            ++n_asleep;
-            n_childless += node.asleep.empty();
+            ++n_offloaded;
+            n_childless += node.offloaded.empty();
         }
         check_node(at);
     }
@@ -198,8 +200,9 @@ void PrefixTree::check_invariants() const {
     KVIK_CHECK(n_dead == free_.size(), "a dead node is free");
     KVIK_CHECK(n_children + n_roots + n_dead == nodes_.size(), "a node hangs on one parent");
     KVIK_CHECK(n_leaves == by_rank_.size(), "nothing else waits for eviction");
-    KVIK_CHECK(n_asleep == n_asleep_ && n_asleep <= options_.n_sleeping, "sleepers are counted");
-    KVIK_CHECK(n_childless == sleepers_.size(), "no other sleeper waits to go");
+    KVIK_CHECK(n_offloaded == n_offloaded_ && n_offloaded <= options_.n_offloaded,
+               "offloaded nodes are counted");
+    KVIK_CHECK(n_childless == offloaded_leaves_.size(), "no other offloaded waits to go");
     KVIK_CHECK(n_pins == n_pinned_, "every pin is counted");
     KVIK_CHECK(n_tokens == stats_.cached_tokens, "what is cached is counted");
     check_blocks();
@@ -208,7 +211,7 @@ void PrefixTree::check_invariants() const {
     logits_.check_invariants();
     KVIK_CHECK(
         n_bytes() <= options_.logits_bytes + index_bytes({.n_blocks = options_.n_blocks,
-                                                          .n_sleeping = options_.n_sleeping,
+                                                          .n_offloaded = options_.n_offloaded,
                                                           .block_tokens = options_.block_tokens,
                                                           .n_groups = n_groups()}),
         "one budget counts everything");

@@ -1,5 +1,5 @@
-// What the value of a block decides: short calls on the side (titles, summaries) pass through a full
-// cache, and the long conversation that was idle meanwhile is still there.
+// What the value of a block decides: short calls on the side (titles, summaries) pass through a
+// full cache, and the long conversation that was idle meanwhile is still there.
 #include <gtest/gtest.h>
 
 #include "cache/test_rig.h"

@@ -1,8 +1,8 @@
 // PrefixHit: what the prefix tree proved about a prompt, and the handle that names a node.
 //
 // Owner     a hit owns shares of its blocks, so nothing of it is evicted while it lives.
-// Invariant full groups have all places up to the last; a group with a window has those that the
-//           token after n_tokens needs.
+// Invariant full groups have all logical blocks up to the last; a group with a window has those
+//           that the token after n_tokens needs.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,8 @@ struct NodeHandle {
 struct PrefixHit {
     std::vector<GroupRefs> groups;  // [n_groups] whole blocks, then the tail's if tail_rows > 0
     uint32_t n_tokens = 0;          // usable: from here a sequence can go on
-    uint32_t tail_rows = 0;         // rows of the last place that match; 0: all places are whole
+    uint32_t tail_rows =
+        0;  // rows of the last logical block that match; 0: all logical blocks are whole
     uint32_t n_resident =
         0;                 // tokens whose full KV is in RAM; the rest to n_tokens is the distance
                            // to a resume point of the groups with a window

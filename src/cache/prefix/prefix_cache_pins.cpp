@@ -2,12 +2,12 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "cache/prefix_tree.h"
+#include "cache/prefix/prefix_cache.h"
 
 namespace kvik {
 
-std::optional<Pin> PrefixTree::pin(const PrefixHit& hit) {
-    if (hit.n_tokens == 0 || !is_awake(hit.node)) return std::nullopt;
+std::optional<Pin> PrefixCache::pin(const PrefixHit& hit) {
+    if (hit.n_tokens == 0 || !is_resident(hit.node)) return std::nullopt;
     const uint32_t node = hit.node.index;
     leave_order(node);
     ++nodes_[node].n_pins;
@@ -16,7 +16,7 @@ std::optional<Pin> PrefixTree::pin(const PrefixHit& hit) {
     return Pin(*this, node);
 }
 
-void PrefixTree::unpin(uint32_t node) {
+void PrefixCache::unpin(uint32_t node) {
     KVIK_CHECK(nodes_[node].n_pins > 0 && n_pinned_ > 0, "a pin is taken out once");
     --nodes_[node].n_pins;
     --n_pinned_;
@@ -39,14 +39,14 @@ Pin::~Pin() {
 // ---- with a time ----
 
 // What a pin at this node holds of groups with a window, at most.
-uint32_t PrefixTree::timed_windows(uint32_t node) const {
+uint32_t PrefixCache::timed_windows(uint32_t node) const {
     return (n_groups() - n_full_) *
-           std::min(place_of(node) + 1, most_window_ / options_.block_tokens + 2);
+           std::min(block_index_of(node) + 1, most_window_ / options_.block_tokens + 2);
 }
 
 // A path's full blocks count once, however many pins it has below; windows count for each pin.
-bool PrefixTree::pin_until(const PrefixHit& hit, double until_ms) {
-    if (hit.n_tokens == 0 || !is_awake(hit.node) || until_ms <= now_ms_) return false;
+bool PrefixCache::pin_until(const PrefixHit& hit, double until_ms) {
+    if (hit.n_tokens == 0 || !is_resident(hit.node) || until_ms <= now_ms_) return false;
     const uint32_t node = hit.node.index;
     Node& end = nodes_[node];
     if (end.pinned_until == 0) {
@@ -67,13 +67,13 @@ bool PrefixTree::pin_until(const PrefixHit& hit, double until_ms) {
     return true;
 }
 
-void PrefixTree::set_clock(double now_ms) {
+void PrefixCache::set_clock(double now_ms) {
     now_ms_ = std::max(now_ms_, now_ms);
     while (!timed_pins_.empty() && timed_pins_.begin()->first <= now_ms_)
         end_timed_pin(timed_pins_.begin()->second);
 }
 
-void PrefixTree::end_timed_pin(uint32_t node) {
+void PrefixCache::end_timed_pin(uint32_t node) {
     timed_pins_.erase({nodes_[node].pinned_until, node});
     nodes_[node].pinned_until = 0;
     --nodes_[node].n_pins;

@@ -1,5 +1,5 @@
-// The nodes of the prefix tree: how they come, change between awake and asleep, and go.
-#include "cache/prefix_tree.h"
+// The nodes of the prefix tree: how they come, change between resident and offloaded, and go.
+#include "cache/prefix/prefix_cache.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 
 namespace kvik {
 
-PrefixTree::PrefixTree(const PrefixTreeOptions& options)
+PrefixCache::PrefixCache(const PrefixCacheOptions& options)
     : options_(options), windows_(1, 0), logits_(options.logits_bytes) {
     KVIK_CHECK(options.block_tokens > 0, "a block has tokens");
     if (options.groups) {
@@ -20,29 +20,30 @@ PrefixTree::PrefixTree(const PrefixTreeOptions& options)
     KVIK_CHECK(n_full_ > 0 && std::all_of(windows_.begin(), windows_.begin() + n_full_,
                                           [](uint32_t window) { return window == 0; }),
                "full groups come first, and there is one");
-    // A root lives only while it has a child; one more while the least recent sleeper goes.
-    const uint64_t n_nodes = 2ull * (uint64_t{options.n_blocks} + options.n_sleeping) + 2;
+    // A root lives only while it has a child; one more while the least recently used offloaded node
+    // goes.
+    const uint64_t n_nodes = 2ull * (uint64_t{options.n_blocks} + options.n_offloaded) + 2;
     nodes_.reserve(n_nodes);
     blocks_.reserve(n_nodes * windows_.size());
     free_.reserve(n_nodes);
 }
 
-PrefixTree::~PrefixTree() {
+PrefixCache::~PrefixCache() {
     KVIK_CHECK(n_pinned_ == 0, "the tree outlives its pins");
 }
 
-bool PrefixTree::is_alive(const NodeHandle& handle) const {
+bool PrefixCache::is_alive(const NodeHandle& handle) const {
     return handle.index < nodes_.size() && nodes_[handle.index].generation == handle.generation &&
            nodes_[handle.index].parent != kNone;
 }
 
-bool PrefixTree::is_awake(const NodeHandle& handle) const {
-    return is_alive(handle) && nodes_[handle.index].is_awake;
+bool PrefixCache::is_resident(const NodeHandle& handle) const {
+    return is_alive(handle) && nodes_[handle.index].is_resident;
 }
 
 // ---- coming and going ----
 
-uint32_t PrefixTree::new_slot() {
+uint32_t PrefixCache::new_slot() {
     if (free_.empty()) {
         KVIK_CHECK(nodes_.size() < nodes_.capacity(), "no more nodes than there may be");
         nodes_.emplace_back();
@@ -54,7 +55,7 @@ uint32_t PrefixTree::new_slot() {
     return node;
 }
 
-uint32_t PrefixTree::new_node(uint32_t parent, std::span<const TokenId> tokens) {
+uint32_t PrefixCache::new_node(uint32_t parent, std::span<const TokenId> tokens) {
     const uint32_t at = new_slot();
     Node& node = nodes_[at];
     node.parent = parent;
@@ -65,49 +66,50 @@ uint32_t PrefixTree::new_node(uint32_t parent, std::span<const TokenId> tokens) 
     return at;
 }
 
-void PrefixTree::free_node(uint32_t node) {
+void PrefixCache::free_node(uint32_t node) {
     const uint32_t generation = nodes_[node].generation + 1;
     nodes_[node] = Node{};
     nodes_[node].generation = generation;
     free_.push_back(node);
 }
 
-uint32_t PrefixTree::root_of(const NamespaceKey& ns) {
+uint32_t PrefixCache::root_of(const NamespaceKey& ns) {
     const auto [root, is_new] = roots_.try_emplace(ns, kNone);
     if (is_new) {
         root->second = new_slot();
         nodes_[root->second].ns = &root->first;
-        nodes_[root->second].is_awake = true;
+        nodes_[root->second].is_resident = true;
     }
     return root->second;
 }
 
-void PrefixTree::remove(uint32_t node) {
+void PrefixCache::remove(uint32_t node) {
     const uint32_t parent = nodes_[node].parent;
-    if (nodes_[node].is_awake)
-        leave_awake(node);
+    if (nodes_[node].is_resident)
+        leave_resident(node);
     else
-        leave_asleep(node);
+        leave_offloaded(node);
     free_node(node);
     after_loss_of_child(parent);
 }
 
-void PrefixTree::after_loss_of_child(uint32_t parent) {
+void PrefixCache::after_loss_of_child(uint32_t parent) {
     Node& node = nodes_[parent];
-    if (node.ns == nullptr) return node.is_awake ? enter_order(parent) : enter_sleepers(parent);
-    if (!node.awake.empty() || !node.asleep.empty()) return;
+    if (node.ns == nullptr)
+        return node.is_resident ? enter_order(parent) : enter_offloaded_leaves(parent);
+    if (!node.resident.empty() || !node.offloaded.empty()) return;
     roots_.erase(*node.ns);
     free_node(parent);
 }
 
 // ---- lists of children ----
 
-void PrefixTree::add_to(std::vector<uint32_t>& list, uint32_t node) {
+void PrefixCache::add_to(std::vector<uint32_t>& list, uint32_t node) {
     const size_t slot = match(list, nodes_[node].tokens).slot;
     list.insert(list.begin() + static_cast<std::ptrdiff_t>(slot), node);
 }
 
-void PrefixTree::take_from(std::vector<uint32_t>& list, uint32_t node) {
+void PrefixCache::take_from(std::vector<uint32_t>& list, uint32_t node) {
     const size_t slot = match(list, nodes_[node].tokens).slot;
     KVIK_CHECK(slot < list.size() && list[slot] == node, "a child stands where its tokens say");
     list.erase(list.begin() + static_cast<std::ptrdiff_t>(slot));
@@ -120,13 +122,13 @@ static uint32_t common_prefix(std::span<const TokenId> a, std::span<const TokenI
                                  a.begin());
 }
 
-// Logits live with the leftmost awake node that covers their tokens, where match looks.
-void PrefixTree::join_awake(uint32_t node) {
+// Logits live with the leftmost resident node that covers their tokens, where match looks.
+void PrefixCache::join_resident(uint32_t node) {
     const uint32_t parent = nodes_[node].parent;
     leave_order(parent);
-    std::vector<uint32_t>& siblings = nodes_[parent].awake;
+    std::vector<uint32_t>& siblings = nodes_[parent].resident;
     add_to(siblings, node);
-    nodes_[node].is_awake = true;
+    nodes_[node].is_resident = true;
     const size_t slot = match(siblings, nodes_[node].tokens).slot;
     if (slot + 1 < siblings.size()) {
         const uint32_t right = siblings[slot + 1];
@@ -135,11 +137,11 @@ void PrefixTree::join_awake(uint32_t node) {
     stats_.cached_tokens += nodes_[node].tokens.size();
 }
 
-void PrefixTree::leave_awake(uint32_t node) {
+void PrefixCache::leave_resident(uint32_t node) {
     leave_order(node);
     drop_resume_points(node);
     clear_blocks(node, 0);
-    std::vector<uint32_t>& siblings = nodes_[nodes_[node].parent].awake;
+    std::vector<uint32_t>& siblings = nodes_[nodes_[node].parent].resident;
     const size_t slot = match(siblings, nodes_[node].tokens).slot;
     if (slot + 1 < siblings.size()) {
         const uint32_t right = siblings[slot + 1];
@@ -147,81 +149,81 @@ void PrefixTree::leave_awake(uint32_t node) {
     }
     logits_.drop(node);
     take_from(siblings, node);
-    nodes_[node].is_awake = false;
+    nodes_[node].is_resident = false;
     stats_.cached_tokens -= nodes_[node].tokens.size();
 }
 
-void PrefixTree::join_asleep(uint32_t node) {
-    leave_sleepers(nodes_[node].parent);
-    add_to(nodes_[nodes_[node].parent].asleep, node);
-    ++n_asleep_;
-    enter_sleepers(node);
+void PrefixCache::join_offloaded(uint32_t node) {
+    leave_offloaded_leaves(nodes_[node].parent);
+    add_to(nodes_[nodes_[node].parent].offloaded, node);
+    ++n_offloaded_;
+    enter_offloaded_leaves(node);
 }
 
-void PrefixTree::leave_asleep(uint32_t node) {
-    leave_sleepers(node);
+void PrefixCache::leave_offloaded(uint32_t node) {
+    leave_offloaded_leaves(node);
     drop_read(node);
-    take_from(nodes_[nodes_[node].parent].asleep, node);
-    --n_asleep_;
+    take_from(nodes_[nodes_[node].parent].offloaded, node);
+    --n_offloaded_;
 }
 
-// ---- falling asleep ----
+// ---- offloading ----
 
-// Only its tokens and its record stay. Among the sleeping, too, none begins another.
-void PrefixTree::fall_asleep(uint32_t leaf) {
-    if (options_.n_sleeping == 0) return remove(leaf);
+// Only its tokens and its record stay. Of offloaded siblings, too, none begins another.
+void PrefixCache::offload(uint32_t leaf) {
+    if (options_.n_offloaded == 0) return remove(leaf);
     const uint32_t parent = nodes_[leaf].parent;
-    leave_awake(leaf);
+    leave_resident(leaf);
     nodes_[leaf].evicted_ms = now_ms_;
     nodes_[leaf].rank.is_fresh = true;
     const std::span<const TokenId> tokens = nodes_[leaf].tokens;
-    const Match nearest = match(nodes_[parent].asleep, tokens);
+    const Match nearest = match(nodes_[parent].offloaded, tokens);
     if (nearest.child != kNone && nearest.n_tokens == tokens.size()) {  // it begins that one
         absorb(nearest.child, leaf);
         free_node(leaf);
     } else {
         if (nearest.child != kNone && nearest.n_tokens == nodes_[nearest.child].tokens.size()) {
-            leave_asleep(nearest.child);
+            leave_offloaded(nearest.child);
             absorb(leaf, nearest.child);
             free_node(nearest.child);
         }
-        join_asleep(leaf);
+        join_offloaded(leaf);
     }
     after_loss_of_child(parent);
-    trim_sleepers();
+    trim_offloaded();
 }
 
 // The history, record and children of one of two nodes whose tokens begin alike go to the other,
 // which has no children of its own if that one has.
-void PrefixTree::absorb(uint32_t node, uint32_t other) {
+void PrefixCache::absorb(uint32_t node, uint32_t other) {
     Node& to = nodes_[node];
     Node& from = nodes_[other];
     if (from.tier.n_tokens > to.tier.n_tokens) set_tier(node, from.tier);
-    leave_sleepers(node);
+    leave_offloaded_leaves(node);
     to.n_uses = std::max(to.n_uses, from.n_uses);
     to.last_use = std::max(to.last_use, from.last_use);
-    if (!from.asleep.empty()) {
-        KVIK_CHECK(to.asleep.empty() && to.tokens.size() == from.tokens.size(),
+    if (!from.offloaded.empty()) {
+        KVIK_CHECK(to.offloaded.empty() && to.tokens.size() == from.tokens.size(),
                    "children go to the same tokens");
-        to.asleep = std::move(from.asleep);
-        for (const uint32_t child : to.asleep) nodes_[child].parent = node;
+        to.offloaded = std::move(from.offloaded);
+        for (const uint32_t child : to.offloaded) nodes_[child].parent = node;
     }
-    enter_sleepers(node);
+    enter_offloaded_leaves(node);
 }
 
-void PrefixTree::trim_sleepers() {
-    while (n_asleep_ > options_.n_sleeping) remove(std::get<2>(*sleepers_.begin()));
+void PrefixCache::trim_offloaded() {
+    while (n_offloaded_ > options_.n_offloaded) remove(std::get<2>(*offloaded_leaves_.begin()));
 }
 
 // Ghosts go before records, and in each kind the least recently used.
-void PrefixTree::enter_sleepers(uint32_t at) {
+void PrefixCache::enter_offloaded_leaves(uint32_t at) {
     const Node& node = nodes_[at];
-    if (node.is_awake || !node.asleep.empty()) return;
-    sleepers_.emplace(node.tier.ref != kNoTier, node.last_use, at);
+    if (node.is_resident || !node.offloaded.empty()) return;
+    offloaded_leaves_.emplace(node.tier.ref != kNoTier, node.last_use, at);
 }
 
-void PrefixTree::leave_sleepers(uint32_t at) {
-    sleepers_.erase({nodes_[at].tier.ref != kNoTier, nodes_[at].last_use, at});
+void PrefixCache::leave_offloaded_leaves(uint32_t at) {
+    offloaded_leaves_.erase({nodes_[at].tier.ref != kNoTier, nodes_[at].last_use, at});
 }
 
 }  // namespace kvik

@@ -1,4 +1,5 @@
-// What the prefix tree tells about itself: why a prompt was found as far as it was, and its drawing.
+// What the prefix tree tells about itself: why a prompt was found as far as it was, and its
+// drawing.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace kvik {
 
-// The place from which the tokens asked for differ from all that is known there.
+// The logical block from which the tokens asked for differ from all that is known there.
 struct Difference {
     uint32_t at = 0;
     std::vector<TokenId> old_tokens;  // [<= 8] how a known path goes on instead
@@ -26,11 +27,11 @@ struct PathReport {
     std::optional<Difference> difference = {};  // nothing: no other path goes on from n_known
 };
 
-// What sharing is worth, and what whole blocks waste (internal fragmentation as PagedAttention counts
-// it: Kwon et al. 2023, arXiv 2309.06180, section 3).
+// What sharing is worth, and what whole blocks waste (internal fragmentation as PagedAttention
+// counts it: Kwon et al. 2023, arXiv 2309.06180, section 3).
 struct TreeAccounts {
     uint64_t cached_tokens = 0;  // in RAM, each once
-    uint64_t slot_tokens = 0;    // that its places have room for
+    uint64_t slot_tokens = 0;    // that its logical blocks have room for
     uint64_t path_tokens = 0;    // of all paths from the root to a leaf: what copies would hold
 
     double waste_percent() const {

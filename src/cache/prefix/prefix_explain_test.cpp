@@ -44,7 +44,7 @@ TEST(PrefixExplain, of_several_continuations_names_the_most_recent) {
 // ---- drawing ----
 
 TEST(PrefixDraw, a_chain_is_one_line_and_branches_stand_below_it) {
-    TestRig rig({.n_blocks = 16, .n_sleeping = 8});
+    TestRig rig({.n_blocks = 16, .n_offloaded = 8});
     rig.publish(kNs, joined(count_from(1, 40), {500}));
     rig.publish(kNs, joined(count_from(1, 32), {700, 701}));
     const std::vector<TreeLine> lines = rig.tree.draw(100);
@@ -61,11 +61,11 @@ TEST(PrefixDraw, a_chain_is_one_line_and_branches_stand_below_it) {
 }
 
 TEST(PrefixDraw, tells_ram_from_tier_from_ghost_and_what_is_held) {
-    TestRig rig({.n_blocks = 16, .n_sleeping = 8});
+    TestRig rig({.n_blocks = 16, .n_offloaded = 8});
     rig.publish(kNs, count_from(1, 60));
     const std::vector<SaveItem> items = rig.tree.unsaved(kNs, count_from(1, 60));
     rig.tree.note_saved(items[2].node, 1, 1, 16);
-    rig.tree.let_go_shared(2);  // the items hold shares
+    rig.tree.release_shared(2);  // the items hold shares
     const PrefixHit hit = rig.tree.find(kNs, count_from(1, 32));
     ASSERT_TRUE(rig.tree.pin_until(hit, 5));
     const std::vector<TreeLine> lines = rig.tree.draw(100);
@@ -88,7 +88,7 @@ TEST(PrefixDraw, numbers_its_namespaces) {
     EXPECT_NE(lines[0].ns_index, lines[1].ns_index);
 }
 
-TEST(PrefixTreeAccounts, say_what_sharing_is_worth_and_what_whole_blocks_waste) {
+TEST(PrefixCacheAccounts, say_what_sharing_is_worth_and_what_whole_blocks_waste) {
     TestRig rig({.n_blocks = 16, .block_tokens = 16});
     EXPECT_EQ(rig.tree.accounts().sharing(), 1);
     const NamespaceKey ns = namespace_key({"m"});

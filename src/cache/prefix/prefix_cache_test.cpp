@@ -1,4 +1,4 @@
-#include "cache/prefix_tree.h"
+#include "cache/prefix/prefix_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -14,13 +14,13 @@ static uint32_t matched(const TestRig& rig, const Tokens& tokens) {
 
 // ---- matching ----
 
-TEST(PrefixTree, finds_nothing_in_another_namespace) {
+TEST(PrefixCache, finds_nothing_in_another_namespace) {
     TestRig rig({});
     rig.publish(kNs, count_from(1, 40));
     EXPECT_EQ(rig.tree.find(namespace_key({"other"}), count_from(1, 40)).n_tokens, 0u);
 }
 
-TEST(PrefixTree, keeps_the_same_tokens_of_two_namespaces_apart) {
+TEST(PrefixCache, keeps_the_same_tokens_of_two_namespaces_apart) {
     TestRig rig({});
     const NamespaceKey other = namespace_key({"other"});
     rig.publish(kNs, count_from(1, 20));
@@ -30,7 +30,7 @@ TEST(PrefixTree, keeps_the_same_tokens_of_two_namespaces_apart) {
               rig.tree.find(other, count_from(1, 20)).groups[0].blocks[0].id());
 }
 
-TEST(PrefixTree, an_empty_prompt_finds_and_publishes_nothing) {
+TEST(PrefixCache, an_empty_prompt_finds_and_publishes_nothing) {
     TestRig rig({});
     EXPECT_EQ(rig.tree.insert(kNs, {}, {}).n_new, 0u);
     EXPECT_EQ(matched(rig, {}), 0u);
@@ -42,7 +42,7 @@ TEST(PrefixTree, an_empty_prompt_finds_and_publishes_nothing) {
     rig.tree.check_invariants();
 }
 
-TEST(PrefixTree, a_prompt_of_one_token_is_found_whole) {
+TEST(PrefixCache, a_prompt_of_one_token_is_found_whole) {
     TestRig rig({});
     rig.publish(kNs, {5});
     EXPECT_EQ(matched(rig, {5}), 1u);
@@ -53,7 +53,7 @@ TEST(PrefixTree, a_prompt_of_one_token_is_found_whole) {
 class PrefixLengths : public testing::TestWithParam<uint32_t> {};
 
 // Sweep of the published length around the block size, and of the first differing token over all
-// places: what is found is exactly what is common, and its rows are those tokens' rows.
+// logical blocks: what is found is exactly what is common, and its rows are those tokens' rows.
 TEST_P(PrefixLengths, match_up_to_the_first_differing_token_wherever_it_is) {
     const uint32_t block = GetParam();
     for (const uint32_t n :
@@ -76,9 +76,9 @@ TEST_P(PrefixLengths, match_up_to_the_first_differing_token_wherever_it_is) {
             EXPECT_EQ(matched(rig, first_of(tokens, shorter)), shorter);
     }
 }
-INSTANTIATE_TEST_SUITE_P(PrefixTree, PrefixLengths, testing::Values(16, 32, 64));
+INSTANTIATE_TEST_SUITE_P(PrefixCache, PrefixLengths, testing::Values(16, 32, 64));
 
-TEST(PrefixTree, never_descends_past_a_partly_matching_edge) {
+TEST(PrefixCache, never_descends_past_a_partly_matching_edge) {
     TestRig rig({});
     rig.publish(kNs, joined(count_from(1, 16), count_from(100, 16)));
     Tokens asked = joined(count_from(1, 16), count_from(100, 16));
@@ -88,7 +88,7 @@ TEST(PrefixTree, never_descends_past_a_partly_matching_edge) {
     EXPECT_EQ(matched(rig, shorter), 10u);
 }
 
-TEST(PrefixTree, sequences_that_diverge_inside_a_block_each_have_a_block_and_the_best_one_is_hit) {
+TEST(PrefixCache, sequences_that_diverge_inside_a_block_each_have_a_block_and_the_best_one_is_hit) {
     TestRig rig({});
     const Tokens common = count_from(1, 20);
     rig.publish(kNs, joined(common, {50, 51, 52}));
@@ -103,7 +103,7 @@ TEST(PrefixTree, sequences_that_diverge_inside_a_block_each_have_a_block_and_the
     rig.tree.check_invariants();
 }
 
-TEST(PrefixTree, find_changes_nothing) {
+TEST(PrefixCache, find_changes_nothing) {
     TestRig rig({.n_blocks = 2});
     rig.publish(kNs, {1});
     rig.publish(kNs, {2});
@@ -115,7 +115,7 @@ TEST(PrefixTree, find_changes_nothing) {
 
 // ---- publishing ----
 
-TEST(PrefixTree, the_first_insert_wins_and_duplicates_stay_the_callers) {
+TEST(PrefixCache, the_first_insert_wins_and_duplicates_stay_the_callers) {
     TestRig rig({});
     const Tokens tokens = count_from(1, 20);
     const BlockTable first = rig.computed(tokens);
@@ -131,7 +131,7 @@ TEST(PrefixTree, the_first_insert_wins_and_duplicates_stay_the_callers) {
     EXPECT_EQ(rig.pool.n_used(), 2u);
 }
 
-TEST(PrefixTree, inserting_what_was_adopted_is_no_duplicate) {
+TEST(PrefixCache, inserting_what_was_adopted_is_no_duplicate) {
     TestRig rig({});
     rig.publish(kNs, count_from(1, 20));
     BlockTable table = rig.table();
@@ -139,7 +139,7 @@ TEST(PrefixTree, inserting_what_was_adopted_is_no_duplicate) {
     EXPECT_EQ(rig.tree.insert(kNs, count_from(1, 20), table.group_blocks()).n_duplicates, 0u);
 }
 
-TEST(PrefixTree, a_longer_fill_of_a_tail_replaces_the_shorter) {
+TEST(PrefixCache, a_longer_fill_of_a_tail_replaces_the_shorter) {
     TestRig rig({});
     BlockTable table = rig.computed(count_from(1, 18));
     rig.tree.insert(kNs, count_from(1, 18), table.group_blocks());
@@ -152,7 +152,7 @@ TEST(PrefixTree, a_longer_fill_of_a_tail_replaces_the_shorter) {
     rig.tree.check_invariants();
 }
 
-TEST(PrefixTree, a_shorter_fill_of_a_tail_changes_nothing) {
+TEST(PrefixCache, a_shorter_fill_of_a_tail_changes_nothing) {
     TestRig rig({});
     rig.publish(kNs, count_from(1, 23));
     const BlockId tail = rig.tree.find(kNs, count_from(1, 23)).groups[0].blocks[1].id();
@@ -161,7 +161,7 @@ TEST(PrefixTree, a_shorter_fill_of_a_tail_changes_nothing) {
     EXPECT_EQ(rig.tree.stats().cached_tokens, 23u);
 }
 
-TEST(PrefixTree, a_published_block_is_never_written_by_its_former_owner) {
+TEST(PrefixCache, a_published_block_is_never_written_by_its_former_owner) {
     TestRig rig({.n_blocks = 16});
     BlockTable table = rig.computed(count_from(1, 18));
     rig.tree.insert(kNs, count_from(1, 18), table.group_blocks());
@@ -174,7 +174,7 @@ TEST(PrefixTree, a_published_block_is_never_written_by_its_former_owner) {
     EXPECT_EQ(rig.read(published), count_from(1, 18));
 }
 
-TEST(PrefixTree, publishes_only_the_tokens_it_is_given) {
+TEST(PrefixCache, publishes_only_the_tokens_it_is_given) {
     TestRig rig({});
     BlockTable table = rig.computed(joined(count_from(1, 18), {700, 701}));  // two draft tokens
     rig.tree.insert(kNs, count_from(1, 18), table.group_blocks());
@@ -186,7 +186,7 @@ TEST(PrefixTree, publishes_only_the_tokens_it_is_given) {
 
 // ---- evicting ----
 
-TEST(PrefixTree, evicts_the_least_recently_used_path_from_its_end) {
+TEST(PrefixCache, evicts_the_least_recently_used_path_from_its_end) {
     TestRig rig({.n_blocks = 16});
     const Tokens old = count_from(1, 48), recent = count_from(200, 48);
     rig.publish(kNs, recent);
@@ -202,7 +202,7 @@ TEST(PrefixTree, evicts_the_least_recently_used_path_from_its_end) {
     EXPECT_EQ(matched(rig, recent), 32u);
 }
 
-TEST(PrefixTree, a_path_that_went_on_is_evicted_from_its_new_end) {
+TEST(PrefixCache, a_path_that_went_on_is_evicted_from_its_new_end) {
     TestRig rig({.n_blocks = 16});
     rig.publish(kNs, count_from(1, 16));
     rig.publish(kNs, count_from(1, 32));
@@ -211,7 +211,7 @@ TEST(PrefixTree, a_path_that_went_on_is_evicted_from_its_new_end) {
     EXPECT_EQ(matched(rig, count_from(1, 32)), 16u);
 }
 
-TEST(PrefixTree, evicts_all_when_asked_for_more_than_there_is_and_keeps_no_bytes) {
+TEST(PrefixCache, evicts_all_when_asked_for_more_than_there_is_and_keeps_no_bytes) {
     TestRig rig({.n_blocks = 16});
     const uint64_t empty = rig.tree.n_bytes();
     rig.publish(kNs, count_from(1, 50));
@@ -224,7 +224,7 @@ TEST(PrefixTree, evicts_all_when_asked_for_more_than_there_is_and_keeps_no_bytes
     rig.tree.check_invariants();
 }
 
-TEST(PrefixTree, passes_over_what_a_live_sequence_or_a_hit_shares) {
+TEST(PrefixCache, passes_over_what_a_live_sequence_or_a_hit_shares) {
     TestRig rig({});
     rig.publish(kNs, count_from(1, 20));
     rig.publish(kNs, count_from(300, 20));
@@ -237,7 +237,7 @@ TEST(PrefixTree, passes_over_what_a_live_sequence_or_a_hit_shares) {
     rig.tree.check_invariants();
 }
 
-TEST(PrefixTree, a_pin_guards_its_path_and_nothing_else) {
+TEST(PrefixCache, a_pin_guards_its_path_and_nothing_else) {
     TestRig rig({.n_blocks = 16});
     const Tokens guarded = count_from(1, 32);
     rig.publish(kNs, joined(guarded, count_from(100, 20)));
@@ -252,7 +252,7 @@ TEST(PrefixTree, a_pin_guards_its_path_and_nothing_else) {
     EXPECT_EQ(rig.tree.evict(100), 2u);
 }
 
-TEST(PrefixTree, a_path_stays_until_its_last_pin_goes) {
+TEST(PrefixCache, a_path_stays_until_its_last_pin_goes) {
     TestRig rig({});
     rig.publish(kNs, {1, 2});
     std::optional<Pin> first = rig.tree.pin(rig.tree.find(kNs, Tokens{1, 2}));
@@ -267,32 +267,32 @@ TEST(PrefixTree, a_path_stays_until_its_last_pin_goes) {
     EXPECT_EQ(matched(rig, {7}), 1u);
 }
 
-TEST(PrefixTree, letting_go_of_shared_leaves_saves_their_owner_a_copy) {
+TEST(PrefixCache, letting_go_of_shared_leaves_saves_their_owner_a_copy) {
     TestRig rig({.n_blocks = 2});
     BlockTable table = rig.computed(count_from(1, 20));
     rig.tree.insert(kNs, count_from(1, 20), table.group_blocks());
     EXPECT_FALSE(table.reserve(1)) << "the tail is shared and there is no block for its copy";
     EXPECT_EQ(rig.tree.evict(1), 0u);
-    EXPECT_EQ(rig.tree.let_go_shared(1), 1u);
+    EXPECT_EQ(rig.tree.release_shared(1), 1u);
     EXPECT_EQ(table.n_blocks_needed(1), 0u);
     EXPECT_TRUE(rig.extend(table, {21}));
     EXPECT_EQ(matched(rig, count_from(1, 20)), 16u);
     rig.tree.check_invariants();
 }
 
-TEST(PrefixTree, recognises_a_hit_whose_node_is_gone) {
+TEST(PrefixCache, recognises_a_hit_whose_node_is_gone) {
     TestRig rig({});
     rig.publish(kNs, {1, 2});
     PrefixHit hit = rig.tree.find(kNs, Tokens{1, 2});
-    rig.tree.let_go_shared(1);
-    rig.publish(kNs, {8, 9});  // another node in the same place
+    rig.tree.release_shared(1);
+    rig.publish(kNs, {8, 9});  // another node in the same logical block
     EXPECT_FALSE(rig.tree.pin(hit).has_value());
     rig.tree.use(hit);
     EXPECT_EQ(rig.read(hit), (Tokens{1, 2})) << "its blocks are its own";
     rig.tree.check_invariants();
 }
 
-TEST(PrefixTreeDeath, stops_when_a_pin_outlives_the_tree) {
+TEST(PrefixCacheDeath, stops_when_a_pin_outlives_the_tree) {
     EXPECT_DEATH(
         {
             auto rig = std::make_unique<TestRig>(TestRigOptions{});
@@ -305,7 +305,7 @@ TEST(PrefixTreeDeath, stops_when_a_pin_outlives_the_tree) {
 
 // ---- sizes ----
 
-TEST(PrefixTree, holds_a_conversation_of_many_thousand_blocks) {
+TEST(PrefixCache, holds_a_conversation_of_many_thousand_blocks) {
     constexpr uint32_t kBlocks = 20'000;
     TestRig rig({.n_blocks = kBlocks});
     Tokens tokens(kBlocks * 16);
@@ -316,7 +316,7 @@ TEST(PrefixTree, holds_a_conversation_of_many_thousand_blocks) {
     EXPECT_EQ(rig.tree.evict(kBlocks), kBlocks);
 }
 
-TEST(PrefixTree, holds_many_thousand_sequences_side_by_side) {
+TEST(PrefixCache, holds_many_thousand_sequences_side_by_side) {
     constexpr TokenId kSequences = 900;
     TestRig rig({.n_blocks = 2 * kSequences});
     for (TokenId i = 0; i < kSequences; ++i)
@@ -329,7 +329,7 @@ TEST(PrefixTree, holds_many_thousand_sequences_side_by_side) {
     EXPECT_EQ(matched(rig, {(7 * (kSequences - 1)) % kSequences, kSequences - 1, 3}), 3u);
 }
 
-TEST(PrefixTree, counts_what_it_did) {
+TEST(PrefixCache, counts_what_it_did) {
     TestRig rig({});
     rig.publish(kNs, count_from(1, 20));
     rig.publish(kNs, count_from(1, 22));

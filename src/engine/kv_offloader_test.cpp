@@ -1,5 +1,5 @@
 // A restart: what one engine published, another finds in the folder that it left.
-#include "engine/kv_sleep.h"
+#include "engine/kv_offloader.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 namespace kvik {
 namespace {
 
-class KvSleepTest : public ::testing::Test {
+class KvOffloaderTest : public ::testing::Test {
   protected:
     EngineOptions options(uint32_t n_blocks = 200) {
         EngineOptions options = options_of(model_.spec().kv, 64, 16, n_blocks);
@@ -34,7 +34,7 @@ class KvSleepTest : public ::testing::Test {
     Random random_{1};
 };
 
-TEST_F(KvSleepTest, computes_after_a_restart_only_what_is_new) {
+TEST_F(KvOffloaderTest, computes_after_a_restart_only_what_is_new) {
     GenerateRequest request = request_for(tokens(150), 20);
     StreamResult first;
     {
@@ -52,7 +52,7 @@ TEST_F(KvSleepTest, computes_after_a_restart_only_what_is_new) {
     EXPECT_EQ(model_.n_rows_computed() - n_before, 10u);
 }
 
-TEST_F(KvSleepTest, runs_no_step_for_the_same_prompt_after_a_restart) {
+TEST_F(KvOffloaderTest, runs_no_step_for_the_same_prompt_after_a_restart) {
     const GenerateRequest request = request_for(tokens(77), 1);
     StepRig(model_, options()).ask(request);
     const uint64_t n_before = model_.n_rows_computed();
@@ -61,7 +61,7 @@ TEST_F(KvSleepTest, runs_no_step_for_the_same_prompt_after_a_restart) {
     EXPECT_EQ(model_.n_rows_computed(), n_before);
 }
 
-TEST_F(KvSleepTest, brings_back_what_was_evicted) {
+TEST_F(KvOffloaderTest, brings_back_what_was_evicted) {
     StepRig rig(model_, options(14));
     const GenerateRequest request = request_for(tokens(150), 5);
     rig.ask(request);
@@ -74,12 +74,12 @@ TEST_F(KvSleepTest, brings_back_what_was_evicted) {
     EXPECT_LE(model_.n_rows_computed() - n_before, 5u);
 }
 
-TEST_F(KvSleepTest, reads_only_what_it_uses) {
+TEST_F(KvOffloaderTest, reads_only_what_it_uses) {
     const GenerateRequest long_one = request_for(tokens(320), 1);
     StepRig(model_, options()).ask(long_one);
     GenerateRequest request =
         request_for({long_one.prompt.begin(), long_one.prompt.begin() + 70}, 1);
-    request.prompt.back() ^= 1;  // 69 tokens are the same: 5 places of 16
+    request.prompt.back() ^= 1;  // 69 tokens are the same: 5 logical blocks of 16
     StepRig rig(model_, options());
     const StreamResult result = rig.ask(request);
     expect_right(request, result);
@@ -88,7 +88,7 @@ TEST_F(KvSleepTest, reads_only_what_it_uses) {
               5 * rig.step_loop().cache().block_bytes());
 }
 
-TEST_F(KvSleepTest, computes_what_the_disk_has_lost) {
+TEST_F(KvOffloaderTest, computes_what_the_disk_has_lost) {
     const GenerateRequest request = request_for(tokens(150), 5);
     StepRig(model_, options()).ask(request);
     StepRig rig(model_, options());  // it knows of the records; then they are damaged
@@ -98,7 +98,7 @@ TEST_F(KvSleepTest, computes_what_the_disk_has_lost) {
     expect_right(request, rig.ask(request));
 }
 
-TEST_F(KvSleepTest, is_warm_again_after_a_damaged_block_was_computed_anew) {
+TEST_F(KvOffloaderTest, is_warm_again_after_a_damaged_block_was_computed_anew) {
     const GenerateRequest request = request_for(tokens(150), 1);
     StepRig(model_, options()).ask(request);
     const auto file = std::filesystem::directory_iterator(folder_.path())->path();
@@ -116,7 +116,7 @@ TEST_F(KvSleepTest, is_warm_again_after_a_damaged_block_was_computed_anew) {
     EXPECT_EQ(healed.summary.timings.n_disk_tokens, 150u);
 }
 
-TEST_F(KvSleepTest, keeps_the_beginning_of_a_prompt_that_the_quota_cannot_hold) {
+TEST_F(KvOffloaderTest, keeps_the_beginning_of_a_prompt_that_the_quota_cannot_hold) {
     EngineOptions small = options();
     const KvSpec kv = [&] {
         KvSpec spec = model_.spec().kv;
@@ -133,7 +133,7 @@ TEST_F(KvSleepTest, keeps_the_beginning_of_a_prompt_that_the_quota_cannot_hold) 
     }
 }
 
-TEST_F(KvSleepTest, says_in_the_report_what_was_read) {
+TEST_F(KvOffloaderTest, says_in_the_report_what_was_read) {
     GenerateRequest request = request_for(tokens(100), 1);
     StepRig(model_, options()).ask(request);
     StepRig rig(model_, options());
@@ -146,7 +146,7 @@ TEST_F(KvSleepTest, says_in_the_report_what_was_read) {
     EXPECT_EQ(result.summary.kv_report->segments.back().reason, KvReason::never_seen);
 }
 
-TEST_F(KvSleepTest, keeps_another_salt_apart_on_disk_too) {
+TEST_F(KvOffloaderTest, keeps_another_salt_apart_on_disk_too) {
     GenerateRequest request = request_for(tokens(100), 1);
     request.cache_salt = "a";
     StepRig(model_, options()).ask(request);

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "cache/prefix_tree.h"
+#include "cache/prefix/prefix_cache.h"
 
 namespace kvik {
 
@@ -14,39 +14,40 @@ static uint32_t common_prefix(std::span<const TokenId> a, std::span<const TokenI
                                  a.begin());
 }
 
-// Siblings are sorted and none begins another, so the tokens' place among them has the best match
-// on its left or on its right; a child that covers them to their end is on the right, and is the
-// leftmost that does.
-PrefixTree::Match PrefixTree::match(const std::vector<uint32_t>& list,
-                                    std::span<const TokenId> rest) const {
+// Siblings are sorted and none begins another, so the tokens' logical block among them has the best
+// match on its left or on its right; a child that covers them to their end is on the right, and is
+// the leftmost that does.
+PrefixCache::Match PrefixCache::match(const std::vector<uint32_t>& list,
+                                      std::span<const TokenId> rest) const {
     rest = rest.first(std::min<size_t>(rest.size(), options_.block_tokens));
-    const auto place = std::lower_bound(
+    const auto block_index = std::lower_bound(
         list.begin(), list.end(), rest, [this](uint32_t child, std::span<const TokenId> tokens) {
             const std::vector<TokenId>& own = nodes_[child].tokens;
             return std::lexicographical_compare(own.begin(), own.end(), tokens.begin(),
                                                 tokens.end());
         });
-    Match best{.child = kNone, .n_tokens = 0, .slot = static_cast<size_t>(place - list.begin())};
+    Match best{
+        .child = kNone, .n_tokens = 0, .slot = static_cast<size_t>(block_index - list.begin())};
     const auto consider = [&](uint32_t child) {
         const uint32_t n = common_prefix(nodes_[child].tokens, rest);
         if (n > best.n_tokens) best.child = child, best.n_tokens = n;
     };
-    if (place != list.end()) consider(*place);
-    if (place != list.begin()) consider(*(place - 1));
+    if (block_index != list.end()) consider(*block_index);
+    if (block_index != list.begin()) consider(*(block_index - 1));
     return best;
 }
 
 // ---- paths ----
 
-PrefixTree::Path PrefixTree::walk_awake(const NamespaceKey& ns,
-                                        std::span<const TokenId> tokens) const {
+PrefixCache::Path PrefixCache::walk_resident(const NamespaceKey& ns,
+                                             std::span<const TokenId> tokens) const {
     Path path;
     const auto root = roots_.find(ns);
     if (root == roots_.end()) return path;
     path.root = root->second;
     path.nodes.reserve(tokens.size() / options_.block_tokens + 1);
     while (path.n_tokens < tokens.size()) {
-        const Match next = match(nodes_[path.end()].awake, tokens.subspan(path.n_tokens));
+        const Match next = match(nodes_[path.end()].resident, tokens.subspan(path.n_tokens));
         if (next.n_tokens == 0) break;
         path.nodes.push_back(next.child);
         path.n_tokens += next.n_tokens;
@@ -55,17 +56,18 @@ PrefixTree::Path PrefixTree::walk_awake(const NamespaceKey& ns,
     return path;
 }
 
-// From the whole places of an awake path on among those asleep. It may end before that path does.
-PrefixTree::Path PrefixTree::walk_on_asleep(const Path& awake,
-                                            std::span<const TokenId> tokens) const {
-    Path path = awake;
+// From the whole logical blocks of a resident path on among those offloaded. It may end before that
+// path does.
+PrefixCache::Path PrefixCache::walk_on_offloaded(const Path& resident,
+                                                 std::span<const TokenId> tokens) const {
+    Path path = resident;
     if (path.root == kNone) return path;
     if (const uint32_t rest = path.n_tokens % options_.block_tokens; rest > 0) {
         path.nodes.pop_back();
         path.n_tokens -= rest;
     }
     while (path.n_tokens < tokens.size()) {
-        const Match next = match(nodes_[path.end()].asleep, tokens.subspan(path.n_tokens));
+        const Match next = match(nodes_[path.end()].offloaded, tokens.subspan(path.n_tokens));
         if (next.n_tokens == 0) break;
         path.nodes.push_back(next.child);
         path.n_tokens += next.n_tokens;
@@ -76,43 +78,44 @@ PrefixTree::Path PrefixTree::walk_on_asleep(const Path& awake,
 
 // ---- where all groups have state ----
 
-uint32_t PrefixTree::first_place(uint32_t window, uint32_t n_tokens) const {
+uint32_t PrefixCache::first_block(uint32_t window, uint32_t n_tokens) const {
     return first_needed(window, n_tokens) / options_.block_tokens;
 }
 
-uint32_t PrefixTree::n_rows(uint32_t node, uint32_t group, State state) const {
+uint32_t PrefixCache::n_rows(uint32_t node, uint32_t group, State state) const {
     const TierRecord& tier = nodes_[node].tier;
-    const uint32_t in_ram = nodes_[node].is_awake ? block(node, group).n_rows : 0;
+    const uint32_t in_ram = nodes_[node].is_resident ? block(node, group).n_rows : 0;
     if (state == State::in_ram || (tier.group_mask >> group & 1) == 0) return in_ram;
     return std::max(in_ram, tier.n_tokens);
 }
 
-// The most tokens of a path after which a sequence can go on: every group has all places that the
-// next token needs, all rows of those before the last.
-uint32_t PrefixTree::usable_tokens(const Path& path, State state) const {
-    std::array<uint32_t, kMostGroups> run = {};  // from here up to the place before, all are whole
+// The most tokens of a path after which a sequence can go on: every group has all logical blocks
+// that the next token needs, all rows of those before the last.
+uint32_t PrefixCache::usable_tokens(const Path& path, State state) const {
+    std::array<uint32_t, kMostGroups> run =
+        {};  // from here up to the logical block before, all are whole
     uint32_t usable = 0;
-    for (uint32_t place = 0; place < path.nodes.size(); ++place) {
-        const uint32_t node = path.nodes[place], begin = nodes_[node].begin;
+    for (uint32_t block_index = 0; block_index < path.nodes.size(); ++block_index) {
+        const uint32_t node = path.nodes[block_index], begin = nodes_[node].begin;
         uint32_t rows = path.n_tokens - begin;
         for (uint32_t g = 0; g < n_groups(); ++g) rows = std::min(rows, n_rows(node, g, state));
         bool is_usable = rows > 0;
         for (uint32_t g = 0; g < n_groups() && is_usable; ++g)
-            is_usable = run[g] <= first_place(windows_[g], begin + rows);
+            is_usable = run[g] <= first_block(windows_[g], begin + rows);
         if (is_usable) usable = begin + std::min(rows, options_.block_tokens);
         for (uint32_t g = 0; g < n_groups(); ++g)
-            if (n_rows(node, g, state) < options_.block_tokens) run[g] = place + 1;
+            if (n_rows(node, g, state) < options_.block_tokens) run[g] = block_index + 1;
     }
     return usable;
 }
 
 // Of siblings that share tokens the nearest may lack a window that another one has: the path with
 // that one at its end, if it is usable for longer.
-std::optional<PrefixTree::Path> PrefixTree::beside(const Path& path,
-                                                   std::span<const TokenId> tokens) const {
+std::optional<PrefixCache::Path> PrefixCache::beside(const Path& path,
+                                                     std::span<const TokenId> tokens) const {
     const uint32_t usable = usable_tokens(path, State::in_ram);
     if (usable == path.n_tokens) return std::nullopt;
-    const std::vector<uint32_t>& siblings = nodes_[nodes_[path.end()].parent].awake;
+    const std::vector<uint32_t>& siblings = nodes_[nodes_[path.end()].parent].resident;
     const std::span<const TokenId> rest = tokens.subspan(nodes_[path.end()].begin);
     const size_t slot = match(siblings, rest).slot;
     const size_t last = std::min(slot + kMostSiblings, siblings.size());
@@ -131,12 +134,12 @@ std::optional<PrefixTree::Path> PrefixTree::beside(const Path& path,
     return other;
 }
 
-PrefixHit PrefixTree::find(const NamespaceKey& ns, std::span<const TokenId> tokens) const {
+PrefixHit PrefixCache::find(const NamespaceKey& ns, std::span<const TokenId> tokens) const {
     PrefixHit hit;
     hit.groups.resize(n_groups());
-    Path path = walk_awake(ns, tokens);
+    Path path = walk_resident(ns, tokens);
     hit.n_resident = path.n_tokens;
-    hit.n_known = std::max(path.n_tokens, walk_on_asleep(path, tokens).n_tokens);
+    hit.n_known = std::max(path.n_tokens, walk_on_offloaded(path, tokens).n_tokens);
     if (std::optional<Path> other = beside(path, tokens)) path = std::move(*other);
     hit.n_tokens = usable_tokens(path, State::in_ram);
     if (hit.n_tokens == 0) return hit;
@@ -145,46 +148,46 @@ PrefixHit PrefixTree::find(const NamespaceKey& ns, std::span<const TokenId> toke
     hit.node = handle_of(path.nodes[last]);
     for (uint32_t g = 0; g < n_groups(); ++g) {
         GroupRefs& refs = hit.groups[g];
-        refs.first = std::min(first_place(windows_[g], hit.n_tokens), last + 1);
+        refs.first = std::min(first_block(windows_[g], hit.n_tokens), last + 1);
         refs.blocks.reserve(last + 1 - refs.first);
-        for (uint32_t place = refs.first; place <= last; ++place)
-            refs.blocks.push_back(block(path.nodes[place], g).ref->share());
+        for (uint32_t block_index = refs.first; block_index <= last; ++block_index)
+            refs.blocks.push_back(block(path.nodes[block_index], g).ref->share());
     }
-    if (hit.n_tokens == tokens.size()) hit.logits = logits_.find(logits_place(hit));
+    if (hit.n_tokens == tokens.size()) hit.logits = logits_.find(logits_key(hit));
     return hit;
 }
 
-LogitsPlace PrefixTree::logits_place(const PrefixHit& hit) const {
+LogitsKey PrefixCache::logits_key(const PrefixHit& hit) const {
     return {hit.node.index, hit.tail_rows > 0 ? hit.tail_rows : options_.block_tokens};
 }
 
 // ---- using ----
 
-void PrefixTree::use(const PrefixHit& hit) {
+void PrefixCache::use(const PrefixHit& hit) {
     if (hit.n_tokens == 0) return;
     ++stats_.n_hits;
     stats_.hit_tokens += hit.n_tokens;
     if (!hit.logits.empty()) ++stats_.logits_hits;
-    if (!is_awake(hit.node)) return;
-    if (!hit.logits.empty()) logits_.use(logits_place(hit));
+    if (!is_resident(hit.node)) return;
+    if (!hit.logits.empty()) logits_.use(logits_key(hit));
     touch_path(hit.node.index, Touch::hit);
 }
 
-void PrefixTree::touch_path(uint32_t node, Touch touch) {
+void PrefixCache::touch_path(uint32_t node, Touch touch) {
     ++tick_;
-    leave_sleepers(node);
+    leave_offloaded_leaves(node);
     for (uint32_t at = node; at != kNone; at = nodes_[at].parent) {
-        const bool is_leaf = nodes_[at].awake.empty();
+        const bool is_leaf = nodes_[at].resident.empty();
         if (is_leaf) leave_order(at);
         nodes_[at].last_use = tick_;
         nodes_[at].n_uses += touch == Touch::hit;
         nodes_[at].rank = rank_of(nodes_[at]);
         if (is_leaf) enter_order(at);
     }
-    enter_sleepers(node);
+    enter_offloaded_leaves(node);
 }
 
-EvictionRank PrefixTree::rank_of(const Node& node) const {
+EvictionRank PrefixCache::rank_of(const Node& node) const {
     const auto n_tokens = static_cast<uint32_t>(node.tokens.size());
     return eviction_rank(
         options_.policy,
@@ -196,9 +199,9 @@ EvictionRank PrefixTree::rank_of(const Node& node) const {
          .clock = clock_});
 }
 
-bool PrefixTree::store_logits(const NamespaceKey& ns, std::span<const TokenId> tokens,
-                              std::span<const float> logits) {
-    const Path path = walk_awake(ns, tokens);
+bool PrefixCache::store_logits(const NamespaceKey& ns, std::span<const TokenId> tokens,
+                               std::span<const float> logits) {
+    const Path path = walk_resident(ns, tokens);
     if (tokens.empty() || usable_tokens(path, State::in_ram) != tokens.size()) return false;
     const auto n_rows = static_cast<uint32_t>(tokens.size()) - nodes_[path.end()].begin;
     return logits_.put({path.end(), n_rows}, logits);

@@ -1,4 +1,5 @@
-// Laws of groups with a window in the prefix tree: where a sequence can go on, and what is kept for it.
+// Laws of groups with a window in the prefix tree: where a sequence can go on, and what is kept for
+// it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +25,7 @@ void publish_on_the_way(TestRig& rig, const Tokens& tokens, const std::vector<ui
     table.adopt(std::move(hit));
     for (uint32_t at = table.n_tokens(); at < tokens.size(); ++at) {
         ASSERT_TRUE(rig.extend(table, {tokens[at]}));
-        table.let_go_behind_windows();
+        table.release_behind_windows();
         for (const uint32_t point : points)
             if (table.n_tokens() == point)
                 rig.tree.insert(kNs, first_of(tokens, point), table.group_blocks(), kind);
@@ -50,7 +51,7 @@ TEST(PrefixWindows, where_a_window_is_missing_the_distance_to_the_resume_point_i
     publish_on_the_way(rig, count_from(1, 320), {}, InsertKind::passing);
     const PrefixHit hit = rig.tree.find(kNs, joined(count_from(1, 150), {900}));
     EXPECT_EQ(hit.n_resident, 150u);
-    EXPECT_EQ(hit.n_tokens, 0u) << "its windows were let go of when the end was reached";
+    EXPECT_EQ(hit.n_tokens, 0u) << "its windows were released when the end was reached";
     EXPECT_TRUE(hit.groups[0].blocks.empty());
     EXPECT_EQ(rig.tree.find(kNs, count_from(1, 320)).n_tokens, 320u);
     const PathReport report = rig.tree.explain(kNs, joined(count_from(1, 150), {900}));
@@ -71,7 +72,8 @@ TEST(PrefixWindows, blocks_that_no_resume_point_needs_go_first_and_full_ones_sta
     TestRig rig(windows());
     rig.publish(kNs, count_from(1, 160));
     EXPECT_EQ(rig.pool.n_used(), 20u);
-    const uint32_t n_anchored = 4;  // places 7 to 9 for 160 and 159 tokens, and a spare row of 7
+    const uint32_t n_anchored =
+        4;  // logical blocks 7 to 9 for 160 and 159 tokens, and a spare row of 7
     EXPECT_EQ(rig.tree.evict(20 - 10 - n_anchored + 1), 20u - 10 - n_anchored + 1);
     EXPECT_EQ(rig.tree.stats().evicted_window_blocks, 7u);
     rig.tree.check_invariants();
@@ -188,7 +190,7 @@ TEST(PrefixWindows, of_a_path_that_is_in_use_old_resume_points_go_before_its_end
 }
 
 TEST(PrefixWindows, of_a_path_in_ram_only_the_missing_windows_are_read) {
-    TestRig rig({.n_blocks = 200, .windows = {0, kWindow}, .n_sleeping = 50});
+    TestRig rig({.n_blocks = 200, .windows = {0, kWindow}, .n_offloaded = 50});
     rig.publish(kNs, count_from(1, 160));
     TierRef ref = 0;
     std::map<TierRef, std::vector<std::byte>> shelf;
@@ -201,14 +203,14 @@ TEST(PrefixWindows, of_a_path_in_ram_only_the_missing_windows_are_read) {
     rig.tree.evict(6);
     const Tokens asked = joined(count_from(1, 80), {900});
     EXPECT_EQ(rig.tree.find(kNs, asked).n_tokens, 0u);
-    const WakePlan plan = rig.tree.plan_wake(kNs, asked);
+    const LoadPlan plan = rig.tree.plan_load(kNs, asked);
     EXPECT_EQ(plan.n_tokens, 80u);
     ASSERT_EQ(plan.items.size(), 3u);
-    for (const WakeItem& item : plan.items) {
+    for (const LoadItem& item : plan.items) {
         EXPECT_EQ(item.group, 1u);
         const std::optional<BlockRef> block = rig.pool.take();
         std::ranges::copy(shelf.at(item.ref), rig.storage.bytes(block->id()).begin());
-        EXPECT_TRUE(rig.tree.wake(item, *block));
+        EXPECT_TRUE(rig.tree.load_back(item, *block));
     }
     EXPECT_EQ(rig.read(rig.tree.find(kNs, asked)), count_from(1, 80));
     rig.tree.check_invariants();

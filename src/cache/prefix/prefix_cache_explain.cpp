@@ -1,7 +1,7 @@
 // Why the prefix tree finds what it finds, and a drawing of all that it knows.
 #include <algorithm>
 
-#include "cache/prefix_tree.h"
+#include "cache/prefix/prefix_cache.h"
 
 namespace kvik {
 
@@ -9,24 +9,24 @@ static constexpr size_t kMostOldTokens = 8;
 static constexpr size_t kMostSiblings = 32;  // looked at on each side
 
 // All full groups are on the tier: its tokens can come back.
-bool PrefixTree::is_on_tier(uint32_t node) const {
+bool PrefixCache::is_on_tier(uint32_t node) const {
     const uint32_t full_mask = (1u << n_full_) - 1;
     const TierRecord& tier = nodes_[node].tier;
     return tier.ref != kNoTier && (tier.group_mask & full_mask) == full_mask;
 }
 
-PathReport PrefixTree::explain(const NamespaceKey& ns, std::span<const TokenId> tokens) const {
+PathReport PrefixCache::explain(const NamespaceKey& ns, std::span<const TokenId> tokens) const {
     PathReport report;
-    Path path = walk_awake(ns, tokens);
+    Path path = walk_resident(ns, tokens);
     if (path.root == kNone) return report;
     report.n_usable = usable_tokens(beside(path, tokens).value_or(path), State::in_ram);
     report.n_resident = report.n_known = path.n_tokens;
-    if (Path asleep = walk_on_asleep(path, tokens); asleep.n_tokens > path.n_tokens) {
-        path = std::move(asleep);
+    if (Path offloaded = walk_on_offloaded(path, tokens); offloaded.n_tokens > path.n_tokens) {
+        path = std::move(offloaded);
         report.n_known = path.n_tokens;
     }
     for (const uint32_t node : path.nodes) {
-        if (nodes_[node].is_awake) continue;
+        if (nodes_[node].is_resident) continue;
         const uint32_t begin = std::max(nodes_[node].begin, report.n_resident);
         const uint32_t end = std::min(
             nodes_[node].begin + static_cast<uint32_t>(nodes_[node].tokens.size()), path.n_tokens);
@@ -43,12 +43,12 @@ PathReport PrefixTree::explain(const NamespaceKey& ns, std::span<const TokenId> 
 }
 
 // How the node itself goes on, else the most recent of the children whose tokens stand near `rest`.
-std::optional<Difference> PrefixTree::difference(uint32_t at, uint32_t n_known,
-                                                 std::span<const TokenId> rest) const {
+std::optional<Difference> PrefixCache::difference(uint32_t at, uint32_t n_known,
+                                                  std::span<const TokenId> rest) const {
     std::span<const TokenId> old(nodes_[at].tokens);
     old = old.subspan(n_known - nodes_[at].begin);
     uint64_t last_use = 0;
-    for (const auto* list : {&nodes_[at].awake, &nodes_[at].asleep}) {
+    for (const auto* list : {&nodes_[at].resident, &nodes_[at].offloaded}) {
         if (nodes_[at].begin + nodes_[at].tokens.size() > n_known) break;
         const size_t slot = match(*list, rest).slot;
         const size_t end = std::min(slot + kMostSiblings, list->size());
@@ -64,13 +64,13 @@ std::optional<Difference> PrefixTree::difference(uint32_t at, uint32_t n_known,
     return Difference{.at = n_known, .old_tokens = {old.begin(), old.end()}};
 }
 
-TreeAccounts PrefixTree::accounts() const {
+TreeAccounts PrefixCache::accounts() const {
     TreeAccounts all;
     for (const Node& node : nodes_) {
-        if (!node.is_awake || node.ns != nullptr) continue;
+        if (!node.is_resident || node.ns != nullptr) continue;
         all.cached_tokens += node.tokens.size();
         all.slot_tokens += options_.block_tokens;
-        if (node.awake.empty()) all.path_tokens += node.begin + node.tokens.size();
+        if (node.resident.empty()) all.path_tokens += node.begin + node.tokens.size();
     }
     return all;
 }
@@ -78,16 +78,16 @@ TreeAccounts PrefixTree::accounts() const {
 // ---- drawing ----
 
 // From `first` on as long as there is one child.
-TreeLine PrefixTree::line_of(uint32_t first, uint32_t* last) const {
+TreeLine PrefixCache::line_of(uint32_t first, uint32_t* last) const {
     TreeLine line{.first_token_at = nodes_[first].begin, .n_uses = nodes_[first].n_uses};
     for (uint32_t at = first;;) {
         const Node& node = nodes_[at];
         const auto n = static_cast<uint32_t>(node.tokens.size());
-        const uint32_t n_on_tier = node.is_awake || !is_on_tier(at) ? 0 : node.tier.n_tokens;
+        const uint32_t n_on_tier = node.is_resident || !is_on_tier(at) ? 0 : node.tier.n_tokens;
         line.n_tokens += n;
-        line.ram_tokens += node.is_awake ? n : 0;
+        line.ram_tokens += node.is_resident ? n : 0;
         line.tier_tokens += n_on_tier;
-        line.ghost_tokens += node.is_awake ? 0 : n - n_on_tier;
+        line.ghost_tokens += node.is_resident ? 0 : n - n_on_tier;
         for (uint32_t g = 0; g < n_groups(); ++g) {
             line.n_blocks += block(at, g).ref.has_value();
             line.n_shared += block(at, g).ref && block(at, g).ref->is_shared();
@@ -96,19 +96,19 @@ TreeLine PrefixTree::line_of(uint32_t first, uint32_t* last) const {
         line.is_resume_point |= node.resume_rows > 0;
         line.tokens.insert(line.tokens.end(), node.tokens.begin(), node.tokens.end());
         *last = at;
-        if (node.awake.size() + node.asleep.size() != 1) return line;
-        at = node.awake.empty() ? node.asleep[0] : node.awake[0];
+        if (node.resident.size() + node.offloaded.size() != 1) return line;
+        at = node.resident.empty() ? node.offloaded[0] : node.resident[0];
     }
 }
 
-std::vector<TreeLine> PrefixTree::draw(uint32_t most_lines) const {
+std::vector<TreeLine> PrefixCache::draw(uint32_t most_lines) const {
     struct Pending {
         uint32_t node, depth, ns_index;
     };
     std::vector<TreeLine> lines;
     std::vector<Pending> stack;  // the next to be drawn last
     const auto push_children = [&](uint32_t node, uint32_t depth, uint32_t ns_index) {
-        for (const auto* list : {&nodes_[node].asleep, &nodes_[node].awake})
+        for (const auto* list : {&nodes_[node].offloaded, &nodes_[node].resident})
             for (auto child = list->rbegin(); child != list->rend(); ++child)
                 stack.push_back({*child, depth, ns_index});
     };

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <functional>
 
-#include "cache/prefix_tree.h"
+#include "cache/prefix/prefix_cache.h"
 
 namespace kvik {
 
@@ -30,7 +30,7 @@ static double least_us(const std::function<void()>& work) {
 struct Crowd {
     NamespaceKey ns = namespace_key({"test"});
     BlockPool pool;
-    PrefixTree tree;
+    PrefixCache tree;
     std::vector<TokenId> prompt = std::vector<TokenId>(kPrompt);
 
     explicit Crowd(std::shared_ptr<const KvGroups> groups)
@@ -39,7 +39,7 @@ struct Crowd {
                 .n_blocks = 4 * kSequences,
                 .groups = std::move(groups),
                 .policy = EvictionPolicy::cost,
-                .n_sleeping = 1000}) {
+                .n_offloaded = 1000}) {
         for (uint32_t i = 0; i < kPrompt; ++i) prompt[i] = static_cast<TokenId>(i % 977);
         for (uint32_t i = 0; i < kSequences; ++i) publish(sequence(i));
         publish(prompt);
@@ -86,7 +86,7 @@ TEST(PrefixSpeed, inserting_a_block_costs_some_microseconds) {
     uint32_t i = 0;
     const double us = least_us([&] {
         std::vector<TokenId> tokens = crowd.sequence(++i);
-        tokens[kBlock + 9] = -1;  // among all the others at the second place
+        tokens[kBlock + 9] = -1;  // among all the others at the second logical block
         const std::array blocks = {first.groups[0].blocks[0].share(),
                                    std::move(*crowd.pool.take())};
         const std::array groups = {GroupBlocks{.first = 0, .refs = blocks}};
