@@ -17,7 +17,7 @@ SOURCE = {".cpp", ".h", ".inl"}
 SUPPORT = "tests/support/"  # of tests, which alone may include it
 ESSAY_LINES = 30
 # From these modules only the named headers of that module may be included.
-NARROW = {("model", "cache"): {"cache/spec.h", "cache/view.h"}}
+NARROW = {("model", "cache"): {"cache/kv_spec.h"}}
 # The command line is tested as a program by tests/e2e, the test rig by the tests that stand on it.
 TESTED_ELSEWHERE = {"cli", "testing"}
 # What a file compiled for one instruction set may see: no header whose inline functions could be

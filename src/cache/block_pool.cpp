@@ -64,7 +64,7 @@ BlockRef BlockRef::share() const {
 }
 
 bool BlockRef::is_shared() const {
-    KVIK_CHECK(pool_ != nullptr, "a block that was moved away is somebody else's");
+    KVIK_CHECK(pool_ != nullptr, "a moved-from BlockRef has no block");
     return pool_->counts_[at(id_)] > 1;
 }
 

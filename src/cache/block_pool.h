@@ -1,24 +1,26 @@
 // BlockPool hands out fixed-size KV blocks and takes each back when its last owner releases it.
 //
-// A block is a number, not memory: KvStorage (kv_storage.h) gives it bytes.
+// Shape      a block is a number, not memory: KvStorage (kv_storage.h) gives it bytes.
 // Owner      one BlockRef is one count; the pool stays where it is and outlives every BlockRef.
 // Threads    the engine thread only, so counts are plain integers.
-// Cost       take, share and release are O(1) and never allocate.
+// Cost       take, share and release are O(1) and never allocate; n_handles and check_invariants
+//            are O(n_blocks).
 // Invariant  n_free() + n_used() == n_blocks(); a block is free iff its count is 0.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
-#include "cache/spec.h"
+#include "cache/kv_spec.h"
 
 namespace kvik {
 
 class BlockPool;
 
-// One counted share of one block. Moving is free; sharing is spelled out.
+// One counted share of one block. It can be moved, and copied only by share().
 class [[nodiscard]] BlockRef {
   public:
     BlockRef(BlockRef&& other) noexcept
@@ -61,6 +63,18 @@ class BlockPool {
 
     std::vector<uint32_t> counts_;  // [n_blocks] owners of each block
     std::vector<BlockId> free_;     // a stack; its capacity is n_blocks from the start
+};
+
+// The blocks of one layer group of a sequence, one per block index: borrowed from a table, or
+// counted shares. Blocks before `first` lie behind the group's window and are gone.
+struct GroupBlocks {
+    uint32_t first = 0;  // the logical block of refs[0]
+    std::span<const BlockRef> refs;
+};
+
+struct GroupRefs {
+    uint32_t first = 0;  // the logical block of blocks[0]
+    std::vector<BlockRef> blocks;
 };
 
 }  // namespace kvik

@@ -27,7 +27,7 @@ uint32_t BlockTable::blocks_for(uint32_t n_tokens) const {
     return n_tokens / block_tokens_ + (n_tokens % block_tokens_ != 0);
 }
 
-// The first logical block that a sequence of n_tokens needs to go on.
+// Returns the first block index that a sequence of n_tokens needs to go on.
 uint32_t BlockTable::first_block(uint32_t window, uint32_t n_tokens) const {
     return first_needed(window, n_tokens) / block_tokens_;
 }
@@ -153,16 +153,16 @@ void BlockTable::truncate(uint32_t n_tokens) {
 // ---- sharing ----
 
 BlockTable BlockTable::fork() const {
-    BlockTable twin(*pool_, *storage_, max_tokens_);
-    twin.ids_ = ids_;
-    twin.n_logical_blocks_ = blocks_for(n_tokens_);
+    BlockTable copy(*pool_, *storage_, max_tokens_);
+    copy.ids_ = ids_;
+    copy.n_logical_blocks_ = blocks_for(n_tokens_);
     for (uint32_t g = 0; g < n_groups(); ++g) {
-        twin.groups_[g].first = groups_[g].first;
-        for (uint32_t i = 0; i < twin.n_logical_blocks_ - groups_[g].first; ++i)
-            twin.groups_[g].refs.push_back(groups_[g].refs[i].share());
+        copy.groups_[g].first = groups_[g].first;
+        for (uint32_t i = 0; i < copy.n_logical_blocks_ - groups_[g].first; ++i)
+            copy.groups_[g].refs.push_back(groups_[g].refs[i].share());
     }
-    twin.n_tokens_ = twin.n_writable_ = n_tokens_;
-    return twin;
+    copy.n_tokens_ = copy.n_writable_ = n_tokens_;
+    return copy;
 }
 
 void BlockTable::adopt(PrefixHit&& hit) {

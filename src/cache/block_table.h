@@ -2,12 +2,14 @@
 //
 // Use     reserve(n), run the forward over ids(), append(n); truncate(n) goes back. Share by fork()
 //         or by giving group_blocks() to PrefixCache::insert; start from a hit by adopt().
-// Shape   a logical block is block_tokens positions; at each logical block every group of layers
-//         has one block, or none any more where the group's window has passed it by.
+// Shape   a logical block is block_tokens positions; at each block index every layer group has one
+//         block, or none any more where the group's window has passed it by.
 // Owner   its BlockRefs; pool and storage outlive it. Movable.
 // Threads the engine thread.
-// Cost    reserve: O(new blocks), and one block copied a group whose tail is shared. Only fork,
-//         group_blocks() and the constructor allocate.
+// Cost    reserve is O(new blocks), and copies one block per group whose tail is shared. append and
+//         the counts are O(groups); truncate and release_behind_windows O(blocks released); fork,
+//         adopt, remap and group_blocks() O(blocks). Only the constructor, fork and group_blocks()
+//         allocate.
 // Invariant only positions in [n_tokens, n_writable) are ever written, and their blocks have this
 //         table as their one owner: nothing may share a block between reserve and append.
 #pragma once
@@ -17,7 +19,6 @@
 #include <vector>
 
 #include "cache/block_pool.h"
-#include "cache/group_blocks.h"
 #include "cache/kv_storage.h"
 
 namespace kvik {
@@ -38,30 +39,31 @@ class BlockTable {
     // fewer than n_blocks_needed(n_tokens) free blocks and that nothing changed.
     [[nodiscard]] bool reserve(uint32_t n_tokens);
 
-    // The forward has written the next n_tokens positions, which were reserved.
+    // Counts the next n_tokens positions as computed: the forward has written them.
     void append(uint32_t n_tokens);
 
-    // releases blocks that no later position sees, nor one of kRewindTokens before. reserve() does
-    // so first: between an append and the next reserve all that was written can be published.
+    // Releases the blocks of windows that neither a later position nor one of the last
+    // kRewindTokens sees. reserve() does so first: between an append and the next reserve all that
+    // was written can be published.
     void release_behind_windows();
 
-    // Forgets all positions from n_tokens on and gives back every block past the last kept token,
-    // reserved ones too. truncate(n_tokens()) gives back the unused reserve. Only to where every
-    // group still has its window.
+    // Forgets all positions from n_tokens on and releases every block past the last kept token,
+    // reserved ones too. truncate(n_tokens()) releases the unused reserve. Allowed only where
+    // every group still has the window that n_tokens needs, which can_truncate tells.
     bool can_truncate(uint32_t n_tokens) const;
     void truncate(uint32_t n_tokens);
 
-    // A second sequence with the same KV. All blocks are shared; whoever writes into the tail first
-    // copies it.
+    // Returns a second sequence with the same KV. All blocks are shared; the sequence that writes
+    // into the tail first copies it.
     BlockTable fork() const;
 
     // Starts this empty table from a prefix hit, sharing its blocks. Takes no block from the pool:
     // a partly matching tail is copied by the reserve that precedes the first write.
     void adopt(PrefixHit&& hit);
 
-    // Replaces whole blocks by the tree's blocks of the same tokens (bit-equal by the determinism
-    // of the model), so that duplicates of a prefix that was computed twice are freed. The hit is
-    // what find returned for this sequence's own tokens.
+    // Replaces whole blocks by the prefix cache's blocks of the same tokens (bit-equal by the
+    // determinism of the model), so that duplicates of a prefix that was computed twice are freed.
+    // The hit is what match returned for this sequence's own tokens.
     void remap(const PrefixHit& hit);
 
     uint32_t n_tokens() const { return n_tokens_; }
@@ -71,8 +73,8 @@ class BlockTable {
     uint32_t n_blocks() const;        // that it holds, of all groups
     uint32_t n_shared_tails() const;  // blocks that are copied before the next write
 
-    // For the model's view: [n_logical_blocks], the ids of all groups max_logical_blocks() apart.
-    // Where a logical block was released, some number that nobody reads.
+    // For the model's view: [n_logical_blocks] of a group; the groups lie max_logical_blocks()
+    // apart. Where a block was released there is some number that nobody reads.
     std::span<const BlockId> ids(uint32_t group = 0) const;
     uint32_t max_logical_blocks() const { return max_logical_blocks_; }
     // For PrefixCache::insert.
@@ -83,8 +85,8 @@ class BlockTable {
   private:
     struct Group {
         uint32_t window = 0;
-        uint32_t first = 0;  // the logical block of refs[0]; logical blocks before it were released
-        std::vector<BlockRef> refs;  // up to logical block n_logical_blocks - 1
+        uint32_t first = 0;          // the block index of refs[0]; blocks before it were released
+        std::vector<BlockRef> refs;  // up to block index n_logical_blocks - 1
     };
 
     uint32_t blocks_for(uint32_t n_tokens) const;

@@ -111,14 +111,14 @@ TEST(BlockTable, adopt_takes_no_block_until_the_first_write_into_a_partly_matchi
     TestRig rig({.n_blocks = 4});
     rig.publish(kNs, count_from(1, 20));
     BlockTable table = rig.table();
-    table.adopt(rig.tree.find(kNs, joined(count_from(1, 18), {500})));
+    table.adopt(rig.tree.match(kNs, joined(count_from(1, 18), {500})));
     EXPECT_EQ(table.n_tokens(), 18u);
     EXPECT_EQ(rig.pool.n_used(), 2u);
 
     ASSERT_TRUE(rig.extend(table, {500}));
     EXPECT_EQ(rig.pool.n_used(), 3u);
     EXPECT_EQ(rig.read(table), joined(count_from(1, 18), {500}));
-    EXPECT_EQ(rig.read(rig.tree.find(kNs, count_from(1, 20))), count_from(1, 20));
+    EXPECT_EQ(rig.read(rig.tree.match(kNs, count_from(1, 20))), count_from(1, 20));
     table.check_invariants();
 }
 
@@ -131,7 +131,7 @@ TEST(BlockTable, remap_frees_the_blocks_of_a_prefix_that_was_computed_twice) {
     EXPECT_EQ(rig.tree.insert(kNs, tokens, second.group_blocks()).n_duplicates, 2u);
     EXPECT_EQ(rig.pool.n_used(), 6u);
 
-    second.remap(rig.tree.find(kNs, tokens));
+    second.remap(rig.tree.match(kNs, tokens));
     EXPECT_EQ(rig.pool.n_used(), 4u) << "two whole blocks are shared, each has its own tail";
     EXPECT_EQ(rig.read(second), tokens);
     ASSERT_TRUE(rig.extend(second, {700}));

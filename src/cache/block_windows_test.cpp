@@ -119,7 +119,7 @@ TEST(BlockWindows, start_anew_from_nothing_after_any_length) {
 TEST(BlockWindows, adopt_takes_up_a_hit_that_has_only_the_window_of_some_groups) {
     TestRig rig(windows(64));
     rig.publish(kNs, count_from(1, 300));
-    PrefixHit hit = rig.tree.find(kNs, count_from(1, 300));
+    PrefixHit hit = rig.tree.match(kNs, count_from(1, 300));
     ASSERT_EQ(hit.n_tokens, 300u);
     ASSERT_GT(hit.groups[1].first, 0u);
     BlockTable table = rig.table();
@@ -137,7 +137,7 @@ TEST(BlockWindows, remap_frees_what_a_hit_names_in_each_group) {
     BlockTable second = rig.computed(tokens);
     rig.tree.insert(kNs, tokens, first.group_blocks());
     const uint32_t n_before = rig.pool.n_used();
-    second.remap(rig.tree.find(kNs, tokens));
+    second.remap(rig.tree.match(kNs, tokens));
     EXPECT_EQ(n_before - rig.pool.n_used(), 15u + 2u)
         << "block_indices 0 to 14, and 13 to 14 in the window";
     EXPECT_EQ(rig.read(second), tokens);

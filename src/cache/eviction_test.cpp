@@ -55,7 +55,7 @@ TEST(Eviction, cost_weighs_uses_and_time_against_blocks) {
 static const NamespaceKey kNs = namespace_key({"test"});
 
 static void use(TestRig& rig, const Tokens& tokens) {
-    rig.tree.use(rig.tree.find(kNs, tokens));
+    rig.tree.use(rig.tree.match(kNs, tokens));
 }
 
 // Which of {1}, {2} and {3} is left last, after they were published in this order and used.
@@ -65,7 +65,7 @@ static TokenId last_left(EvictionPolicy policy, const Tokens& uses) {
     for (const TokenId i : uses) use(rig, {i});
     EXPECT_EQ(rig.tree.evict(2), 2u);
     for (const TokenId i : {1, 2, 3})
-        if (rig.tree.find(kNs, Tokens{i}).n_tokens > 0) return i;
+        if (rig.tree.match(kNs, Tokens{i}).n_tokens > 0) return i;
     return 0;
 }
 
@@ -85,7 +85,7 @@ TEST(Eviction, under_cost_a_long_prefix_in_use_outlives_side_calls) {
         rig.tree.evict(rig.pool.n_free() == 0);
         rig.publish(kNs, joined({500}, {side}));
     }
-    EXPECT_EQ(rig.tree.find(kNs, conversation).n_tokens, 64u);
+    EXPECT_EQ(rig.tree.match(kNs, conversation).n_tokens, 64u);
     rig.tree.check_invariants();
 }
 
@@ -97,7 +97,7 @@ TEST(Eviction, under_cost_old_merits_age) {
         rig.tree.evict(rig.pool.n_free() == 0);
         rig.publish(kNs, joined({500 + i}, count_from(600, 15)));
     }
-    EXPECT_EQ(rig.tree.find(kNs, count_from(1, 16)).n_tokens, 0u);
+    EXPECT_EQ(rig.tree.match(kNs, count_from(1, 16)).n_tokens, 0u);
 }
 
 TEST(Eviction, what_takes_longer_to_compute_stays_longer) {
@@ -106,7 +106,7 @@ TEST(Eviction, what_takes_longer_to_compute_stays_longer) {
     rig.publish(kNs, count_from(1, 32));    // its end is deep
     rig.publish(kNs, count_from(500, 16));  // more recent
     EXPECT_EQ(rig.tree.evict(1), 1u);
-    EXPECT_EQ(rig.tree.find(kNs, count_from(1, 32)).n_tokens, 32u);
+    EXPECT_EQ(rig.tree.match(kNs, count_from(1, 32)).n_tokens, 32u);
 }
 
 // ---- forgetting ----
@@ -117,8 +117,8 @@ TEST(Forget, takes_what_no_other_path_needs_out_of_the_tree) {
     rig.publish(kNs, joined(common, count_from(100, 40)));
     rig.publish(kNs, joined(common, count_from(200, 20)));
     rig.tree.forget(kNs, joined(common, count_from(100, 40)), 0, ForgetKind::now);
-    EXPECT_EQ(rig.tree.find(kNs, joined(common, count_from(100, 40))).n_tokens, 32u);
-    EXPECT_EQ(rig.tree.find(kNs, joined(common, count_from(200, 20))).n_tokens, 52u);
+    EXPECT_EQ(rig.tree.match(kNs, joined(common, count_from(100, 40))).n_tokens, 32u);
+    EXPECT_EQ(rig.tree.match(kNs, joined(common, count_from(200, 20))).n_tokens, 52u);
     EXPECT_EQ(rig.tree.stats().forgotten_blocks, 3u);
     rig.tree.forget(kNs, joined(common, count_from(200, 20)), 0, ForgetKind::now);
     EXPECT_EQ(rig.pool.n_used(), 0u);
@@ -131,7 +131,7 @@ TEST(Forget, keeps_the_common_prefix) {
         rig.publish(kNs, count_from(1, 40));
         rig.tree.forget(kNs, count_from(1, 40), from, ForgetKind::now);
         const uint32_t n_kept = std::min(40u, (from + 15) / 16 * 16);
-        EXPECT_EQ(rig.tree.find(kNs, count_from(1, 40)).n_tokens, n_kept) << from;
+        EXPECT_EQ(rig.tree.match(kNs, count_from(1, 40)).n_tokens, n_kept) << from;
         rig.tree.check_invariants();
     }
 }
@@ -143,9 +143,9 @@ TEST(Forget, leaves_alone_what_goes_on_or_is_pinned_or_unknown) {
     rig.tree.forget(kNs, count_from(1, 36), 0, ForgetKind::now);
     rig.tree.forget(kNs, count_from(500, 3), 0, ForgetKind::now);
     rig.tree.forget(namespace_key({"other"}), count_from(1, 40), 0, ForgetKind::now);
-    const std::optional<Pin> pin = rig.tree.pin(rig.tree.find(kNs, count_from(1, 40)));
+    const std::optional<Pin> pin = rig.tree.pin(rig.tree.match(kNs, count_from(1, 40)));
     rig.tree.forget(kNs, count_from(1, 40), 0, ForgetKind::now);
-    EXPECT_EQ(rig.tree.find(kNs, count_from(1, 40)).n_tokens, 40u);
+    EXPECT_EQ(rig.tree.match(kNs, count_from(1, 40)).n_tokens, 40u);
 }
 
 TEST(Forget, what_is_stale_is_still_found_but_goes_first) {
@@ -154,10 +154,10 @@ TEST(Forget, what_is_stale_is_still_found_but_goes_first) {
     rig.publish(kNs, count_from(1, 40));
     rig.tree.forget(kNs, count_from(1, 40), 16, ForgetKind::stale);
     rig.tree.check_invariants();
-    EXPECT_EQ(rig.tree.find(kNs, count_from(1, 40)).n_tokens, 40u);
+    EXPECT_EQ(rig.tree.match(kNs, count_from(1, 40)).n_tokens, 40u);
     EXPECT_EQ(rig.tree.evict(2), 2u);
-    EXPECT_EQ(rig.tree.find(kNs, count_from(500, 20)).n_tokens, 20u);
-    EXPECT_EQ(rig.tree.find(kNs, count_from(1, 40)).n_tokens, 16u);
+    EXPECT_EQ(rig.tree.match(kNs, count_from(500, 20)).n_tokens, 20u);
+    EXPECT_EQ(rig.tree.match(kNs, count_from(1, 40)).n_tokens, 16u);
 }
 
 TEST(Forget, using_what_is_stale_makes_it_fresh) {
@@ -167,7 +167,7 @@ TEST(Forget, using_what_is_stale_makes_it_fresh) {
     rig.tree.forget(kNs, Tokens{2}, 0, ForgetKind::stale);
     use(rig, {2});
     rig.tree.evict(1);
-    EXPECT_EQ(rig.tree.find(kNs, Tokens{2}).n_tokens, 1u);
+    EXPECT_EQ(rig.tree.match(kNs, Tokens{2}).n_tokens, 1u);
 }
 
 // ---- pins with a time ----
@@ -176,7 +176,7 @@ TEST(TimedPins, guard_a_path_until_their_time_comes) {
     TestRig rig({.n_blocks = 16});
     rig.publish(kNs, count_from(1, 40));
     rig.tree.set_clock(1000);
-    EXPECT_TRUE(rig.tree.pin_until(rig.tree.find(kNs, count_from(1, 40)), 2000));
+    EXPECT_TRUE(rig.tree.pin_until(rig.tree.match(kNs, count_from(1, 40)), 2000));
     EXPECT_EQ(rig.tree.evict(10), 0u);
     rig.tree.set_clock(1999);
     EXPECT_EQ(rig.tree.evict(10), 0u);
@@ -189,7 +189,7 @@ TEST(TimedPins, guard_a_path_until_their_time_comes) {
 TEST(TimedPins, the_later_time_counts) {
     TestRig rig({.n_blocks = 16});
     rig.publish(kNs, {1});
-    const PrefixHit hit = rig.tree.find(kNs, Tokens{1});
+    const PrefixHit hit = rig.tree.match(kNs, Tokens{1});
     EXPECT_TRUE(rig.tree.pin_until(hit, 10));
     EXPECT_TRUE(rig.tree.pin_until(hit, 30));
     EXPECT_TRUE(rig.tree.pin_until(hit, 20));
@@ -205,7 +205,7 @@ TEST(TimedPins, hold_no_more_than_their_share_and_count_a_common_prefix_once) {
     const Tokens common = count_from(1, 96);
     for (const TokenId i : {900, 901, 902, 903}) rig.publish(kNs, joined(common, {i}));
     const auto pin = [&](TokenId i) {
-        return rig.tree.pin_until(rig.tree.find(kNs, joined(common, {i})), 100);
+        return rig.tree.pin_until(rig.tree.match(kNs, joined(common, {i})), 100);
     };
     EXPECT_TRUE(pin(900));
     EXPECT_TRUE(pin(901));
@@ -213,7 +213,7 @@ TEST(TimedPins, hold_no_more_than_their_share_and_count_a_common_prefix_once) {
     rig.tree.check_invariants();
     rig.tree.set_clock(100);
     EXPECT_FALSE(pin(902)) << "its time has come already";
-    EXPECT_TRUE(rig.tree.pin_until(rig.tree.find(kNs, joined(common, {902})), 200));
+    EXPECT_TRUE(rig.tree.pin_until(rig.tree.match(kNs, joined(common, {902})), 200));
     rig.tree.check_invariants();
 }
 

@@ -24,9 +24,9 @@ Result<KvStorage> KvStorage::open(const KvSpec& spec, uint32_t n_blocks) {
     return KvStorage(std::move(arena), spec, n_blocks);
 }
 
-// Whole tiles of 16 tokens go. Lanes of the last tile past n_tokens are copied too, whatever
-// they hold: in the copy, as in the original, no reader looks past a sequence's tokens, and their
-// owner writes them before it counts them in. One contiguous copy beats a strided one.
+// Copies whole tiles of 16 tokens, since one contiguous copy is faster than a strided one. Lanes of
+// the last tile past n_tokens are copied too, whatever they hold: in the copy, as in the original,
+// no reader looks past a sequence's tokens, and their owner writes them before it counts them in.
 void KvStorage::copy_rows(const RowCopy& copy) {
     KVIK_CHECK(static_cast<uint32_t>(copy.from) < n_blocks_ &&
                    static_cast<uint32_t>(copy.to) < n_blocks_ && copy.from != copy.to,

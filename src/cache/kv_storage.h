@@ -1,10 +1,10 @@
 // KvStorage: the memory of all KV blocks, one arena taken at open.
 //
-// Shape   [n_blocks] blocks of spec.block_bytes(); inside a block the layout of view.h.
+// Shape   [n_blocks] blocks of spec.block_bytes(); inside a block the layout of kv_spec.h.
 // Owner   the arena; it outlives every KvView and BlockTable made over it.
 // Threads copies on the engine thread, between forwards; a forward goes through view().
-// Cost    open reserves address space, pages come when touched. A row copy moves n_tokens rows of
-//         every layer and head of the block and does not allocate.
+// Cost    open reserves address space; the system adds a page when it is touched. A row copy moves
+//         n_tokens rows of every layer and head of the block and does not allocate.
 // Errors  no blocks, or block_tokens not a multiple of 16: usage. No memory: memory.
 #pragma once
 
@@ -14,8 +14,7 @@
 
 #include "base/arena.h"
 #include "base/result.h"
-#include "cache/spec.h"
-#include "cache/view.h"
+#include "cache/kv_spec.h"
 
 namespace kvik {
 

@@ -6,7 +6,7 @@
 
 namespace kvik {
 
-// What the two maps take for one row, besides the row: two tree nodes with their links.
+// Bytes that the two maps need per row, besides the row: two tree nodes with their links.
 static constexpr uint64_t kEntryBytes = 160;
 
 static uint64_t row_bytes(size_t n_logits) {

@@ -1,8 +1,10 @@
-// LogitsStore: rows of logits kept at exact keys of the prefix tree, under a budget in bytes, so
-// that a prompt that is cached to its end costs no forward pass.
+// LogitsStore: keeps rows of logits for exact ends of prompts in the prefix cache, under a budget
+// in bytes, so that a prompt that is cached to its end costs no forward pass.
 //
-// Owner   copies of the rows. A key is (node, rows): after the first n_rows tokens of a node.
-// Cost    O(log n) a call, plus the copy of a row in put.
+// Shape   a LogitsKey stands for the end of a prompt: after the first n_rows tokens of a node.
+// Owner   copies of the rows.
+// Threads the engine thread.
+// Cost    O(log n) per call and per row that is moved, dropped or evicted; put also copies the row.
 // Invariant n_bytes() <= budget, also with one entry: a row that alone exceeds it is refused. The
 //         least recently used rows make room for a new one.
 #pragma once
@@ -25,16 +27,18 @@ class LogitsStore {
   public:
     explicit LogitsStore(uint64_t budget_bytes) : budget_bytes_(budget_bytes) {}
 
-    bool put(LogitsKey key, std::span<const float> row);  // replaces what was there
-    std::span<const float> find(LogitsKey key) const;     // empty: nothing stored
-    void use(LogitsKey key);                              // most recent now, if stored
+    // Stores a copy of the row, in place of one with this key. False: it exceeds the budget.
+    bool put(LogitsKey key, std::span<const float> row);
+    std::span<const float> find(LogitsKey key) const;  // empty: nothing is stored
+    void use(LogitsKey key);                           // makes its row the most recent one
 
-    // Rows stored after at most max_rows tokens of a node move to another that begins the same.
+    // Moves the rows that are stored after at most max_rows tokens of a node to another node that
+    // begins with the same tokens.
     struct Move {
         uint32_t from = 0, to = 0, max_rows = 0;
     };
     void move(const Move& move);
-    void drop(uint32_t node);  // everything stored there
+    void drop(uint32_t node);  // drops all rows of a node
 
     uint64_t n_bytes() const { return n_bytes_; }
     void check_invariants() const;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
-#include "cache/spec.h"
+#include "cache/kv_spec.h"
 #include "cli/bench_plan.h"
 #include "model/step_profile.h"
 

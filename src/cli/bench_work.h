@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cache/spec.h"
+#include "cache/kv_spec.h"
 #include "kernels/activations.h"
 #include "model/check.h"
 #include "model/config.h"

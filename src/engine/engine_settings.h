@@ -13,9 +13,9 @@
 #include <string>
 #include <string_view>
 
-#include "cache/cache_budget.h"
-#include "cache/namespace_key.h"
-#include "cache/spec.h"
+#include "cache/kv_keys.h"
+#include "cache/kv_spec.h"
+#include "cache/prefix/prefix_cache.h"
 #include "kvik/kvik.h"
 #include "model/model.h"
 

@@ -43,13 +43,13 @@ std::vector<uint32_t> KvCache::load_back(const NamespaceKey& ns, std::span<const
 }
 
 PrefixHit KvCache::find(const NamespaceKey& ns, std::span<const TokenId> tokens) const {
-    PrefixHit hit = tree_.find(ns, tokens);
+    PrefixHit hit = tree_.match(ns, tokens);
     if (hit.n_tokens < tokens.size() || !hit.logits.empty()) return hit;
-    return tree_.find(ns, tokens.first(tokens.size() - 1));
+    return tree_.match(ns, tokens.first(tokens.size() - 1));
 }
 
 uint32_t KvCache::n_cached(const NamespaceKey& ns, std::span<const TokenId> tokens) const {
-    return tree_.find(ns, tokens).n_tokens;
+    return tree_.match(ns, tokens).n_tokens;
 }
 
 void KvCache::adopt(Sequence& sequence, PrefixHit&& hit) {
@@ -63,7 +63,7 @@ void KvCache::publish(const NamespaceKey& ns, Sequence& sequence, uint32_t n_tok
     if (n_tokens == 0) return;
     const std::span<const TokenId> tokens = sequence.tokens().first(n_tokens);
     const InsertReport report = tree_.insert(ns, tokens, sequence.table().group_blocks(), kind);
-    if (report.n_duplicates > 0) sequence.table().remap(tree_.find(ns, tokens));
+    if (report.n_duplicates > 0) sequence.table().remap(tree_.match(ns, tokens));
 }
 
 void KvCache::store_logits(const NamespaceKey& ns, std::span<const TokenId> tokens,
@@ -77,7 +77,7 @@ void KvCache::save(const NamespaceKey& ns, std::span<const TokenId> tokens) {
 }
 
 bool KvCache::pin(const NamespaceKey& ns, std::span<const TokenId> tokens, double until_ms) {
-    return tree_.pin_until(tree_.find(ns, tokens), until_ms);
+    return tree_.pin_until(tree_.match(ns, tokens), until_ms);
 }
 
 void KvCache::finish_disk() {

@@ -1,10 +1,10 @@
-// KvCache: pool, storage, prefix tree and disk tier of one engine, and the operations that concern
+// KvCache: pool, storage, prefix cache and disk tier of one engine, and the operations that concern
 // more than one of them.
 //
 // Owner   all KV memory; it outlives every Sequence made over it and stays where it is.
 // Threads the engine thread.
-// Cost    evicting is the tree's; find and publish are linear in the tokens.
-// Invariant a block is free, or in a sequence's table, or in the tree, or on its way to disk:
+// Cost    evicting is the prefix cache's; match and publish are linear in the tokens.
+// Invariant a block is free, or in a sequence's table, or in the prefix cache, or on its way to disk:
 //         check_invariants says so.
 #pragma once
 

@@ -24,7 +24,7 @@ void KvOffloader::add_index() {
     std::map<BlockHash, NodeHandle> nodes;
     for (DiskRecord& record : tier_->take_index()) {
         if (record.kind == RecordKind::logits) {
-            logits_[record.id] = record.ref;
+            logits_[record.hash] = record.ref;
             continue;
         }
         std::optional<NodeHandle> parent;
@@ -33,21 +33,9 @@ void KvOffloader::add_index() {
             if (at == nodes.end()) continue;
             parent = at->second;
         }
-        nodes[record.id] = parts_.tree.add_offloaded(record.ns, parent, record.tokens, record.ref,
-                                                     record.group_mask);
+        nodes[record.hash] = parts_.tree.add_offloaded(record.ns, parent, record.tokens, record.ref,
+                                                       record.group_mask);
     }
-}
-
-// The id of each logical block of the path.
-std::vector<BlockHash> KvOffloader::chain_of(const NamespaceKey& ns,
-                                             std::span<const TokenId> tokens) const {
-    std::vector<BlockHash> chain;
-    for (size_t at = 0; at < tokens.size(); at += block_tokens_) {
-        const BlockHash parent = chain.empty() ? kRootHash : chain.back();
-        chain.push_back(block_hash(
-            ns, parent, tokens.subspan(at, std::min<size_t>(block_tokens_, tokens.size() - at))));
-    }
-    return chain;
 }
 
 // ---- to disk ----
@@ -68,20 +56,19 @@ void KvOffloader::save(const NamespaceKey& ns, std::span<const TokenId> tokens) 
 
 // False: the queue is full.
 bool KvOffloader::hand_over(const Path& path) {
-    const std::vector<BlockHash> chain = chain_of(path.ns, path.tokens);
     for (SaveItem& item : parts_.tree.unsaved(path.ns, path.tokens)) {
-        if (!hand_over(path, chain, std::move(item))) return false;
+        if (!hand_over(path.ns, std::move(item))) return false;
     }
     return true;
 }
 
-bool KvOffloader::hand_over(const Path& path, const std::vector<BlockHash>& chain, SaveItem item) {
+bool KvOffloader::hand_over(const NamespaceKey& ns, SaveItem item) {
+    const BlockHash hash = item.hash;
+    if (under_way_.contains(hash)) return true;
     SaveRequest save;
     save.ticket = next_ticket_;
-    save.ns = path.ns;
-    if (item.block_index > 0) save.parent = chain[item.block_index - 1];
-    const BlockHash id = block_hash(path.ns, save.parent, item.tokens);
-    if (under_way_.contains(id)) return true;
+    save.ns = ns;
+    save.parent = item.parent_hash;
     BlockWrite write{.node = item.node, .n_tokens = static_cast<uint32_t>(item.tokens.size())};
     for (auto& [group, block] : item.blocks) {
         write.group_mask |= 1u << group;
@@ -90,26 +77,26 @@ bool KvOffloader::hand_over(const Path& path, const std::vector<BlockHash>& chai
     }
     save.tokens = std::move(item.tokens);
     if (!tier_->save(std::move(save))) return false;
-    under_way_.insert(id);
-    writes_.emplace(next_ticket_++, Write{id, std::move(write)});
+    under_way_.insert(hash);
+    writes_.emplace(next_ticket_++, Write{hash, std::move(write)});
     return true;
 }
 
 void KvOffloader::save_logits(const NamespaceKey& ns, std::span<const TokenId> tokens,
                               std::span<const float> logits) {
     if (tokens.empty()) return;
-    const std::vector<BlockHash> chain = chain_of(ns, tokens);
-    if (logits_.contains(chain.back())) return;
+    const EndHashes ends = parts_.tree.end_hashes(ns, tokens);
+    if (logits_.contains(ends.hash)) return;
     LogitsWrite write{{logits.begin(), logits.end()}};
     const size_t begin = (tokens.size() - 1) / block_tokens_ * block_tokens_;
     SaveRequest save;
     save.ticket = next_ticket_;
     save.ns = ns;
-    if (chain.size() > 1) save.parent = chain[chain.size() - 2];
+    save.parent = ends.parent;
     save.tokens.assign(tokens.begin() + static_cast<std::ptrdiff_t>(begin), tokens.end());
     save.logits = write.row;
     if (!tier_->save(std::move(save))) return;
-    writes_.emplace(next_ticket_++, Write{chain.back(), std::move(write)});
+    writes_.emplace(next_ticket_++, Write{ends.hash, std::move(write)});
 }
 
 void KvOffloader::note(const SaveResult& saved) {
@@ -117,11 +104,11 @@ void KvOffloader::note(const SaveResult& saved) {
     KVIK_CHECK(at != writes_.end(), "a ticket comes back once");
     const Write& write = at->second;
     if (const auto* blocks = std::get_if<BlockWrite>(&write.what)) {
-        under_way_.erase(write.id);
+        under_way_.erase(write.hash);
         if (saved.ref != kNoTier)
-            parts_.tree.note_saved(blocks->node, saved.ref, blocks->group_mask, blocks->n_tokens);
+            parts_.tree.note_saved(blocks->node, {saved.ref, blocks->group_mask, blocks->n_tokens});
     } else if (saved.ref != kNoTier) {
-        logits_[write.id] = saved.ref;
+        logits_[write.hash] = saved.ref;
     }
     writes_.erase(at);
 }
@@ -182,7 +169,7 @@ std::vector<uint32_t> KvOffloader::load_back(const NamespaceKey& ns,
                                              std::span<const TokenId> tokens) {
     std::vector<uint32_t> block_indices;
     std::vector<BlockRef> loaded;
-    const PrefixHit held = parts_.tree.find(ns, tokens);
+    const PrefixHit held = parts_.tree.match(ns, tokens);
     bool plan_changed = true;
     for (uint32_t n_plans = 0; plan_changed && n_plans < kMostPlans; ++n_plans) {
         plan_changed = false;
@@ -208,10 +195,9 @@ std::vector<uint32_t> KvOffloader::load_back(const NamespaceKey& ns,
 
 // So that a prompt that is cached to its end costs no step after a restart either.
 void KvOffloader::load_logits(const NamespaceKey& ns, std::span<const TokenId> tokens) {
-    const PrefixHit hit = parts_.tree.find(ns, tokens);
+    const PrefixHit hit = parts_.tree.match(ns, tokens);
     if (hit.n_tokens < tokens.size() || !hit.logits.empty()) return;
-    const std::vector<BlockHash> chain = chain_of(ns, tokens);
-    const auto at = logits_.find(chain.back());
+    const auto at = logits_.find(parts_.tree.end_hashes(ns, tokens).hash);
     if (at == logits_.end()) return;
     std::vector<float> row(parts_.vocab_size);
     const size_t begin = (tokens.size() - 1) / block_tokens_ * block_tokens_;

@@ -1,13 +1,16 @@
-// KvOffloader: keeps the prefix tree and the disk tier in step: what was published goes to disk
-// behind the steps' back, what a prompt needs comes back into blocks before it is computed.
+// KvOffloader: keeps the prefix cache and the disk tier in step. What was published is written to
+// disk while steps go on; what a prompt needs is read back into blocks before it is computed.
 //
-// Owner   the tier, and shares of the blocks that are being written. Borrows tree, pool, storage.
-// Threads the engine thread; the tier writes on its own.
-// Cost    save hands over block addresses and copies no KV; load_back reads and checks the blocks
-//         that it needs, at the speed of memory where the file is in the page cache.
-// Invariant a block is read into one that nobody else has and enters the tree only when its
-//           checksum
-//         and its tokens were proved: whatever the disk holds is a miss at worst.
+// Use     save() and save_logits() after publishing, load_back() before a prompt is matched, poll()
+//         between steps.
+// Owner   the tier, and shares of the blocks that are being written. Borrows cache, pool, storage.
+// Threads the engine thread; the tier has a writer thread of its own.
+// Cost    save is linear in the tokens; it hands over block addresses and copies no KV. load_back
+//         reads and checks the blocks that it needs, at the speed of memory where the file is in
+//         the page cache. finish and release wait for the disk.
+// Invariant a block is read into one that nobody else has, and enters the prefix cache only when
+//           its
+//         checksum and its tokens were proved: whatever the disk holds is a miss at worst.
 #pragma once
 
 #include <cstdint>
@@ -38,22 +41,22 @@ class KvOffloader {
   public:
     KvOffloader(std::unique_ptr<DiskTier> tier, const KvParts& parts);
 
-    // What of the path of `tokens` is in RAM and not on disk is to be written; of a path longer
-    // than the quota holds, its first part.
+    // Queues what of the path of `tokens` is in RAM and not on disk to be written; of a path longer
+    // than the quota holds, only its first part.
     void save(const NamespaceKey& ns, std::span<const TokenId> tokens);
-    // And these logits after the last of them.
+    // Queues the logits after the last of `tokens` to be written.
     void save_logits(const NamespaceKey& ns, std::span<const TokenId> tokens,
                      std::span<const float> logits);
 
-    // Takes note of what has been written and hands over what waited. True: something is still
-    // under way.
+    // Notes what has been written and hands over what waited for room in the queue. True: something
+    // is still being written.
     bool poll();
-    void finish();  // waits for it, some seconds at most
-    // Waits until no block is held by a write any more. False: none was.
+    void finish();  // waits until all is written, some seconds at most
+    // Waits until no block is held by a write any more. False: none was held.
     bool release();
 
-    // Brings back what makes more of `tokens` usable; evicts for it where there is no room. Which
-    // logical blocks had to be read, in order.
+    // Loads the blocks that make more of `tokens` usable, and evicts others where there is no room.
+    // Returns the indices of the blocks that were read, in order.
     std::vector<uint32_t> load_back(const NamespaceKey& ns, std::span<const TokenId> tokens);
 
     uint64_t n_held() const;  // blocks that are being written, each as often as it is held
@@ -73,13 +76,12 @@ class KvOffloader {
         std::vector<float> row;
     };
     struct Write {
-        BlockHash id = {};
+        BlockHash hash = {};
         std::variant<BlockWrite, LogitsWrite> what;
     };
 
-    std::vector<BlockHash> chain_of(const NamespaceKey& ns, std::span<const TokenId> tokens) const;
     bool hand_over(const Path& path);
-    bool hand_over(const Path& path, const std::vector<BlockHash>& chain, SaveItem item);
+    bool hand_over(const NamespaceKey& ns, SaveItem item);
     void note(const SaveResult& saved);
     std::optional<BlockRef> take_block();
     bool read(const LoadItem& item, BlockRef block, std::vector<BlockRef>& loaded);

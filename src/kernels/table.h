@@ -132,10 +132,11 @@ struct QuantQueries {
 
 // One chunk of attention (R5) for query rows that share a kv head. All ranges are within the chunk.
 struct AttentionChunk {
-    uint32_t n_queries;          // 1 .. kMaxQueries
-    uint32_t head_dim;           // a multiple of 16, at most kMaxHeadDim
-    const float* q;              // [n_queries][kMaxHeadDim]
-    const void* const* k_tiles;  // [16] tiles of 16 positions, as in cache/view.h: [head_dim][16]
+    uint32_t n_queries;  // 1 .. kMaxQueries
+    uint32_t head_dim;   // a multiple of 16, at most kMaxHeadDim
+    const float* q;      // [n_queries][kMaxHeadDim]
+    const void* const*
+        k_tiles;  // [16] tiles of 16 positions, as in cache/kv_spec.h: [head_dim][16]
     const void* const* v_tiles;  // [16] rows of 16 positions: [16][head_dim]
     const uint32_t* begin;       // [n_queries] first visible position
     const uint32_t* end;         // [n_queries] one past the last; begin == end: nothing visible

@@ -69,7 +69,7 @@ Result<std::vector<BlockRef>> Player::take(uint32_t n_new, PrefixHit& hit) {
 Result<void> Player::play(const TraceRequest& request) {
     const auto n_prompt = static_cast<uint32_t>(request.prompt.size());
     tree_.set_clock(request.at_ms);
-    PrefixHit hit = tree_.find(ns_, request.prompt);
+    PrefixHit hit = tree_.match(ns_, request.prompt);
     tree_.use(hit);
     result_.n_prompt_tokens += n_prompt;
     result_.n_hit_tokens += hit.n_tokens;

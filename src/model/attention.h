@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/thread_pool.h"
-#include "cache/view.h"
+#include "cache/kv_spec.h"
 #include "kernels/table.h"
 #include "model/config.h"
 #include "model/scratch.h"

@@ -17,8 +17,7 @@
 #include "base/logit_tiles.h"
 #include "base/result.h"
 #include "base/types.h"
-#include "cache/spec.h"
-#include "cache/view.h"
+#include "cache/kv_spec.h"
 
 namespace kvik {
 

@@ -64,10 +64,4 @@ void Sequence::check_invariants() const {
     table_.check_invariants();
 }
 
-uint32_t common_prefix(std::span<const TokenId> a, std::span<const TokenId> b) {
-    const size_t n = std::min(a.size(), b.size());
-    return static_cast<uint32_t>(std::mismatch(a.begin(), a.begin() + n, b.begin()).first -
-                                 a.begin());
-}
-
 }  // namespace kvik

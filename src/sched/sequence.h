@@ -18,6 +18,7 @@
 
 #include "base/types.h"
 #include "cache/block_table.h"
+#include "cache/prefix/prefix_types.h"
 #include "sched/scheduler.h"
 
 namespace kvik {
@@ -55,8 +56,5 @@ class Sequence {
     uint32_t max_tokens_;
     BlockTable table_;
 };
-
-// Returns how many tokens both begin with.
-uint32_t common_prefix(std::span<const TokenId> a, std::span<const TokenId> b);
 
 }  // namespace kvik

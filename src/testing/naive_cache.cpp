@@ -79,7 +79,7 @@ void NaiveTable::append(std::span<const TokenId> tokens) {
     for (const TokenId token : tokens) {
         for (NaiveGroup& group : groups_) {
             const NaiveRef& block = group.blocks[n_tokens_ / size - group.first];
-            KVIK_CHECK(block.use_count() == 1, "the twin writes only into what it owns alone");
+            KVIK_CHECK(block.use_count() == 1, "the copy writes only into what it owns alone");
             block->rows.resize(n_tokens_ % size);
             block->rows.push_back(token);
         }
@@ -115,9 +115,9 @@ void NaiveTable::truncate(uint32_t n_tokens) {
 }
 
 NaiveTable NaiveTable::fork() const {
-    NaiveTable twin = *this;
-    twin.truncate(n_tokens_);
-    return twin;
+    NaiveTable copy = *this;
+    copy.truncate(n_tokens_);
+    return copy;
 }
 
 void NaiveTable::adopt(const NaiveHit& hit) {
@@ -145,7 +145,7 @@ NaiveTokens NaiveTable::tokens() const {
         for (const NaiveGroup& group : groups_)
             KVIK_CHECK(i / size < group.first ||
                            group.blocks[i / size - group.first]->rows.at(i % size) == out.back(),
-                       "all groups of the twin hold the same tokens");
+                       "all groups of the naive table hold the same tokens");
     }
     return out;
 }

@@ -1,4 +1,4 @@
-// NaiveCache: the naive twins of BlockPool and BlockTable, for random-operations tests.
+// NaiveCache: naive counterparts of BlockPool and BlockTable, for random-operations tests.
 //
 // A block is a shared_ptr to the tokens whose KV it would hold, so sharing, copying on write and
 // freeing are the language's.

@@ -1,4 +1,3 @@
-// The entries of the naive tree, and how they are found and published.
 #include "testing/naive_prefix_cache.h"
 
 #include <algorithm>
@@ -67,16 +66,16 @@ NaivePrefixCache::Entry* NaivePrefixCache::beginning(uint32_t ns, const NaiveTok
 const NaivePrefixCache::Entry* NaivePrefixCache::best_entry(uint32_t ns, const NaiveTokens& tokens,
                                                             size_t block_index, Kind kind) const {
     const size_t size = options_.shape.block_tokens;
-    const NaiveTokens asked = first_tokens(tokens, (block_index + 1) * size);
+    const NaiveTokens wanted = first_tokens(tokens, (block_index + 1) * size);
     const Entry* best = nullptr;
     for (const Entry& entry : entries_) {
         if (entry.ns != ns || block_index_of(entry) != block_index) continue;
         if (entry.is_resident != (kind == Kind::resident)) continue;
-        const size_t n = n_common(entry.path, asked);
+        const size_t n = n_common(entry.path, wanted);
         if (n <= block_index * size) continue;
-        const size_t n_best = best ? n_common(best->path, asked) : 0;
+        const size_t n_best = best ? n_common(best->path, wanted) : 0;
         if (n < n_best) continue;
-        const bool above = entry.path >= asked, best_above = best && best->path >= asked;
+        const bool above = entry.path >= wanted, best_above = best && best->path >= wanted;
         const bool nearer = !best || n > n_best || (above && !best_above) ||
                             (above && best_above && entry.path < best->path) ||
                             (!above && !best_above && entry.path > best->path);
@@ -155,7 +154,7 @@ NaivePrefixCache::Path NaivePrefixCache::beside(const Path& path, const NaiveTok
     return best && usable_tokens(other, tokens, State::in_ram) > usable ? other : path;
 }
 
-NaiveHit NaivePrefixCache::find(uint32_t ns, const NaiveTokens& tokens) const {
+NaiveHit NaivePrefixCache::match(uint32_t ns, const NaiveTokens& tokens) const {
     NaiveHit hit;
     hit.groups.resize(options_.shape.n_groups());
     const Path nearest = walk_resident(ns, tokens);
@@ -329,6 +328,385 @@ void NaivePrefixCache::forget_uncovered_logits() {
     std::erase_if(logits_, [this](const Logits& logits) {
         return n_matched(walk_resident(logits.ns, logits.path), logits.path) != logits.path.size();
     });
+}
+
+// ---- resume points ----
+
+void NaivePrefixCache::mark(uint64_t id, size_t n_tokens) {
+    by_id(id)->resume_points.insert(static_cast<uint32_t>(n_tokens));
+}
+
+void NaivePrefixCache::mark_distance(uint64_t id) {
+    const Entry& entry = *by_id(id);
+    if (options_.resume_every == 0) return;
+    for (size_t n = entry.path.size(); n > begin_of(entry); --n)
+        if (n % options_.resume_every == 0) return mark(id, n);
+}
+
+bool NaivePrefixCache::has_window_block(const Entry& entry) const {
+    for (uint32_t g = 0; g < entry.groups.size(); ++g)
+        if (options_.shape.windows[g] > 0 && entry.groups[g].ref) return true;
+    return false;
+}
+
+// Of the widest window: no resume point at or below needs this logical block, nor would one token
+// before.
+bool NaivePrefixCache::is_loose(const Entry& entry) const {
+    const auto& windows = options_.shape.windows;
+    const auto widest =
+        static_cast<uint32_t>(std::max_element(windows.begin(), windows.end()) - windows.begin());
+    for (const Entry& other : entries_) {
+        if (other.id != entry.id && !is_below(other, entry)) continue;
+        for (const uint32_t n : other.resume_points)
+            if (options_.shape.first_block(widest, n - 1) <= block_index_of(entry)) return false;
+    }
+    return true;
+}
+
+// ---- pins ----
+
+bool NaivePrefixCache::pin(const NaiveHit& hit) {
+    Entry* entry = by_id(hit.entry);
+    if (!entry || !entry->is_resident) return false;
+    ++entry->n_pins;
+    mark(hit.entry, hit.n_tokens);
+    return true;
+}
+
+void NaivePrefixCache::unpin(uint64_t entry) {
+    --by_id(entry)->n_pins;
+}
+
+// If `more` were pinned as well.
+uint32_t NaivePrefixCache::n_timed_blocks(const Entry* more) const {
+    uint32_t n_full = 0, widest = 0, n = 0;
+    for (const uint32_t window : options_.shape.windows) {
+        n_full += window == 0;
+        widest = std::max(widest, window);
+    }
+    const auto is_pinned = [&](const Entry& e) { return e.pinned_until > 0 || &e == more; };
+    for (const Entry& entry : entries_) {
+        bool holds = is_pinned(entry);
+        if (holds)
+            n += (options_.shape.n_groups() - n_full) *
+                 std::min(block_index_of(entry) + 1, widest / options_.shape.block_tokens + 2);
+        for (const Entry& other : entries_) holds |= is_pinned(other) && is_below(other, entry);
+        n += holds ? n_full : 0;
+    }
+    return n;
+}
+
+bool NaivePrefixCache::pin_until(const NaiveHit& hit, double until_ms) {
+    Entry* entry = by_id(hit.entry);
+    if (!entry || !entry->is_resident || until_ms <= now_ms_) return false;
+    if (n_timed_blocks(entry) * 100 > options_.n_blocks * options_.pinned_percent &&
+        entry->pinned_until == 0)
+        return false;
+    mark(hit.entry, hit.n_tokens);
+    entry->pinned_until = std::max(entry->pinned_until, until_ms);
+    return true;
+}
+
+void NaivePrefixCache::set_clock(double now_ms) {
+    now_ms_ = now_ms;
+    for (Entry& entry : entries_)
+        if (entry.pinned_until <= now_ms_) entry.pinned_until = 0;
+}
+
+// ---- releasing ----
+
+bool NaivePrefixCache::is_leaf(const Entry& entry) const {
+    return std::ranges::none_of(
+        entries_, [&](const Entry& other) { return other.is_resident && is_below(other, entry); });
+}
+
+void NaivePrefixCache::clear_read(Entry& offloaded) {
+    offloaded.groups.assign(options_.shape.n_groups(), {});
+}
+
+void NaivePrefixCache::offload(uint64_t id) {
+    if (options_.n_offloaded == 0) return erase(id);
+    Entry& entry = *by_id(id);
+    entry.is_resident = false;
+    entry.rank.is_fresh = true;
+    entry.resume_points.clear();
+    entry.evicted_ms = now_ms_;
+    clear_read(entry);
+    forget_uncovered_logits();
+    Entry* longer = nullptr;
+    Entry* shorter = nullptr;
+    for (Entry& other : entries_) {
+        if (other.id == id || other.ns != entry.ns || other.is_resident) continue;
+        if (block_index_of(other) != block_index_of(entry)) continue;
+        if (begins(entry.path, other.path) && (!longer || other.path < longer->path))
+            longer = &other;
+        if (begins(other.path, entry.path)) shorter = &other;
+    }
+    if (longer) {
+        absorb(*longer, entry);
+        erase(id);
+    } else if (shorter) {
+        absorb(entry, *shorter);
+        erase(shorter->id);
+    }
+    trim_offloaded();
+}
+
+void NaivePrefixCache::trim_offloaded() {
+    while (n_offloaded() > options_.n_offloaded) {
+        const Entry* next = nullptr;
+        const auto order = [](const Entry& e) {
+            return std::pair(e.tier.ref != kNoTier, e.last_use);
+        };
+        for (const Entry& entry : entries_) {
+            const bool has_child = std::ranges::any_of(
+                entries_, [&](const Entry& other) { return is_below(other, entry); });
+            if (entry.is_resident || has_child) continue;
+            if (!next || order(entry) < order(*next)) next = &entry;
+        }
+        erase(next->id);
+    }
+}
+
+uint32_t NaivePrefixCache::evict(uint32_t n_blocks) {
+    uint32_t n_freed = 0;
+    if (n_blocks == 0) return 0;
+    for (Entry& entry : entries_) {
+        const bool is_held = std::ranges::any_of(
+            entry.groups, [](const Share& share) { return share.ref.use_count() > 1; });
+        if (entry.is_resident || is_held) continue;
+        for (const Share& share : entry.groups) n_freed += share.ref != nullptr;
+        clear_read(entry);
+    }
+    if (n_freed < n_blocks) n_freed += evict_loose(n_blocks - n_freed);
+    if (n_freed < n_blocks) n_freed += remove_leaves(n_blocks - n_freed, Owners::tree_alone);
+    if (n_freed < n_blocks) n_freed += evict_anchored(n_blocks - n_freed);
+    return n_freed;
+}
+
+uint32_t NaivePrefixCache::evict_loose(uint32_t n_blocks) {
+    uint32_t n_freed = 0;
+    while (n_freed < n_blocks) {
+        Entry* next = nullptr;
+        for (Entry& entry : entries_) {
+            bool is_shared = false;
+            for (uint32_t g = 0; g < entry.groups.size(); ++g)
+                is_shared |= options_.shape.windows[g] > 0 && entry.groups[g].ref.use_count() > 1;
+            if (!entry.is_resident || is_shared || !has_window_block(entry) || !is_loose(entry))
+                continue;
+            if (!next || std::pair(entry.last_use, block_index_of(entry)) <
+                             std::pair(next->last_use, block_index_of(*next)))
+                next = &entry;
+        }
+        if (!next) break;
+        for (uint32_t g = 0; g < next->groups.size(); ++g) {
+            if (options_.shape.windows[g] == 0) continue;
+            n_freed += next->groups[g].ref != nullptr;
+            next->groups[g] = {};
+        }
+    }
+    return n_freed;
+}
+
+uint32_t NaivePrefixCache::evict_anchored(uint32_t n_blocks) {
+    uint32_t n_freed = 0;
+    while (n_freed < n_blocks) {
+        Entry* next = nullptr;
+        for (Entry& entry : entries_) {
+            if (entry.resume_points.empty() || entry.n_pins > 0 || entry.pinned_until > 0) continue;
+            if (!next || std::pair(entry.last_use, block_index_of(entry)) <
+                             std::pair(next->last_use, block_index_of(*next)))
+                next = &entry;
+        }
+        if (!next) break;
+        next->resume_points.clear();
+        n_freed += evict_loose(n_blocks - n_freed);
+    }
+    return n_freed;
+}
+
+uint32_t NaivePrefixCache::remove_leaves(uint32_t n_most, Owners owners) {
+    uint32_t n_removed = 0;
+    while (n_removed < n_most) {
+        const Entry* next = nullptr;
+        for (const Entry& entry : entries_) {
+            if (!entry.is_resident || entry.n_pins > 0 || entry.pinned_until > 0) continue;
+            if (!is_leaf(entry)) continue;
+            if ((entry.groups[0].ref.use_count() > 1) != (owners == Owners::others_too)) continue;
+            if (!next || entry.rank < next->rank) next = &entry;
+        }
+        if (!next) break;
+        clock_ = std::max(clock_, next->rank.value);
+        if (owners == Owners::others_too) ++n_removed;
+        if (owners == Owners::tree_alone)
+            for (const Share& share : next->groups)
+                n_removed += share.ref && share.ref.use_count() == 1;
+        offload(next->id);
+    }
+    return n_removed;
+}
+
+uint32_t NaivePrefixCache::release_shared(uint32_t n_leaves) {
+    return remove_leaves(n_leaves, Owners::others_too);
+}
+
+// From the last logical block up: wholly matched entries all of whose children are forgotten too.
+void NaivePrefixCache::forget(uint32_t ns, const NaiveTokens& tokens, uint32_t from,
+                              ForgetKind kind) {
+    std::set<uint64_t> forgotten;
+    for (size_t block_index = tokens.size() / options_.shape.block_tokens + 1; block_index-- > 0;)
+        for (const Entry& entry : entries_) {
+            if (entry.ns != ns || block_index_of(entry) != block_index ||
+                !begins(entry.path, tokens))
+                continue;
+            if (begin_of(entry) < from || entry.n_pins > 0 || entry.pinned_until > 0) continue;
+            const bool is_needed = std::ranges::any_of(entries_, [&](const Entry& other) {
+                return is_below(other, entry) && !forgotten.contains(other.id);
+            });
+            if (!is_needed) forgotten.insert(entry.id);
+        }
+    for (const uint64_t id : forgotten) {
+        if (kind == ForgetKind::now)
+            erase(id);
+        else if (by_id(id)->is_resident)
+            by_id(id)->rank.is_fresh = false;
+    }
+}
+
+// ---- the tier below ----
+
+NaiveLoadPlan NaivePrefixCache::plan_load(uint32_t ns, const NaiveTokens& tokens) const {
+    NaiveLoadPlan plan;
+    Path path = walk_resident(ns, tokens);
+    const uint32_t usable_now = usable_tokens(beside(path, tokens), tokens, State::in_ram);
+    plan.n_tokens = usable_tokens(path, tokens, State::with_tier);
+    const Path offloaded = walk_on_offloaded(ns, tokens, path);
+    if (const uint32_t n = usable_tokens(offloaded, tokens, State::with_tier);
+        n > n_matched(path, tokens)) {
+        path = offloaded;
+        plan.n_tokens = n;
+    }
+    if (plan.n_tokens <= usable_now) return {};
+    const uint32_t size = options_.shape.block_tokens, last = (plan.n_tokens - 1) / size;
+    for (uint32_t block_index = 0; block_index <= last; ++block_index)
+        for (const bool is_full : {false, true})
+            for (uint32_t g = 0; g < options_.shape.n_groups(); ++g) {
+                if ((options_.shape.windows[g] == 0) != is_full) continue;
+                const uint32_t first = std::min(options_.shape.first_block(g, plan.n_tokens), last);
+                const uint32_t n_needed = std::min(size, plan.n_tokens - block_index * size);
+                if (block_index < first || n_rows(*path[block_index], g, State::in_ram) >= n_needed)
+                    continue;
+                const TierRecord& tier = path[block_index]->tier;
+                plan.items.push_back(
+                    {path[block_index]->id, block_index, g, tier.ref, tier.n_tokens});
+            }
+    return plan;
+}
+
+bool NaivePrefixCache::load_back(const NaiveLoadItem& item, const NaiveRef& block) {
+    Entry* entry = by_id(item.entry);
+    if (!entry || entry->tier.ref != item.ref || entry->tier.n_tokens != item.n_tokens)
+        return false;
+    if (block_index_of(*entry) > 0 && !covering(entry->ns, above(*entry), Kind::resident))
+        return false;
+    if (entry->groups[item.group].n_rows >= item.n_tokens) return false;
+    entry->groups[item.group] = {block, item.n_tokens};
+    if (entry->is_resident) {
+        touch(item.entry, 0);
+        return true;
+    }
+    for (uint32_t g = 0; g < options_.shape.n_groups(); ++g)
+        if (options_.shape.windows[g] == 0 && !entry->groups[g].ref) return true;
+    Offer offer;
+    for (const Share& share : entry->groups) offer.push_back(share.ref);
+    clear_read(*entry);
+    const TierRecord record = entry->tier;
+    NaiveInsert report;
+    const uint64_t resident = put(
+        entry->ns, first_tokens(entry->path, begin_of(*entry) + record.n_tokens), offer, report);
+    if (by_id(resident)->tier.n_tokens < record.n_tokens) by_id(resident)->tier = record;
+    touch(resident, 0);
+    return true;
+}
+
+void NaivePrefixCache::lose(const NaiveLoadItem& item) {
+    Entry* entry = by_id(item.entry);
+    if (!entry || entry->tier.ref != item.ref) return;
+    entry->tier = {};
+    if (!entry->is_resident) clear_read(*entry);
+}
+
+std::vector<NaiveSaveItem> NaivePrefixCache::unsaved(uint32_t ns, const NaiveTokens& tokens) const {
+    std::vector<NaiveSaveItem> items;
+    for (const Entry* entry : walk_resident(ns, tokens)) {
+        const auto n_tokens = static_cast<uint32_t>(entry->path.size() - begin_of(*entry));
+        uint32_t mask = 0;
+        for (uint32_t g = 0; g < entry->groups.size(); ++g)
+            mask |= uint32_t{entry->groups[g].n_rows == n_tokens} << g;
+        const uint32_t saved = entry->tier.group_mask;
+        const bool gains =
+            entry->tier.n_tokens < n_tokens || ((mask | saved) != saved && (mask | saved) == mask);
+        if (gains) items.push_back({entry->id, block_index_of(*entry), n_tokens, mask});
+    }
+    return items;
+}
+
+void NaivePrefixCache::note_saved(uint64_t id, TierRef ref, uint32_t group_mask,
+                                  uint32_t n_tokens) {
+    Entry* entry = by_id(id);
+    if (!entry || n_tokens > entry->path.size() - begin_of(*entry)) return;
+    const bool is_longer = n_tokens > entry->tier.n_tokens;
+    const bool is_wider =
+        n_tokens == entry->tier.n_tokens && (entry->tier.group_mask | group_mask) == group_mask;
+    if (!is_longer && !is_wider) return;
+    entry->tier = {ref, group_mask, n_tokens};
+    if (!entry->is_resident) clear_read(*entry);
+}
+
+// The parent is known.
+bool NaivePrefixCache::add_offloaded(uint32_t ns, const NaiveTokens& path, TierRef ref,
+                                     uint32_t group_mask) {
+    if (options_.n_offloaded == 0) return false;
+    Entry* known = covering(ns, path, Kind::resident);
+    if (!known) known = covering(ns, path, Kind::offloaded);
+    if (!known) {
+        known = beginning(ns, path, Kind::offloaded);
+        if (known) known->path = path;
+    }
+    if (!known) {
+        entries_.push_back({.id = next_id_++, .ns = ns, .path = path, .is_resident = false});
+        known = &entries_.back();
+        known->inserted = tick_ + 1;
+        known->evicted_ms = now_ms_;
+        clear_read(*known);
+    }
+    const uint64_t id = known->id;
+    touch(id, 0);
+    const size_t begin =
+        (path.size() - 1) / options_.shape.block_tokens * options_.shape.block_tokens;
+    note_saved(id, ref, group_mask, static_cast<uint32_t>(path.size() - begin));
+    trim_offloaded();
+    return by_id(id) != nullptr;
+}
+
+void NaivePrefixCache::drop_tier(const std::function<bool(TierRef)>& is_gone) {
+    for (Entry& entry : entries_) {
+        if (entry.tier.ref == kNoTier || !is_gone(entry.tier.ref)) continue;
+        entry.tier = {};
+        if (!entry.is_resident) clear_read(entry);
+    }
+}
+
+uint32_t NaivePrefixCache::n_blocks() const {
+    uint32_t n = 0;
+    for (const Entry& entry : entries_)
+        for (const Share& share : entry.groups) n += share.ref != nullptr;
+    return n;
+}
+
+uint32_t NaivePrefixCache::n_offloaded() const {
+    return static_cast<uint32_t>(
+        std::ranges::count_if(entries_, [](const Entry& entry) { return !entry.is_resident; }));
 }
 
 }  // namespace kvik

@@ -1,5 +1,5 @@
-// NaivePrefixCache: the naive twin of PrefixCache: a flat list of whole paths, searched from end to
-// end.
+// NaivePrefixCache: a naive counterpart of PrefixCache: a flat list of whole paths, searched from
+// end to end.
 //
 // Shape     an entry is a node: the tokens from the start of its sequence to the node's last.
 // Cost      everything is linear in all there is, or worse.
@@ -48,7 +48,7 @@ class NaivePrefixCache {
   public:
     explicit NaivePrefixCache(const NaivePrefixCacheOptions& options) : options_(options) {}
 
-    NaiveHit find(uint32_t ns, const NaiveTokens& tokens) const;
+    NaiveHit match(uint32_t ns, const NaiveTokens& tokens) const;
     PathReport explain(uint32_t ns, const NaiveTokens& tokens) const;  // without the difference
     void use(const NaiveHit& hit, uint32_t ns, const NaiveTokens& tokens);
     NaiveInsert insert(uint32_t ns, const NaiveTokens& tokens,

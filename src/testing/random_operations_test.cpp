@@ -402,7 +402,7 @@ class Twins {
             EXPECT_EQ(record.group_mask, twins[i].group_mask);
             if ((op.what >> i & 7) == 0) continue;  // not written
             const auto n_tokens = static_cast<uint32_t>(item.tokens.size());
-            tree_.note_saved(item.node, record.ref, record.group_mask, n_tokens);
+            tree_.note_saved(item.node, {record.ref, record.group_mask, n_tokens});
             naive_tree_.note_saved(twins[i].entry, record.ref, record.group_mask, n_tokens);
             if (records_.size() == kMostRecords) records_.erase(records_.begin());
             records_.push_back(std::move(record));
@@ -446,7 +446,7 @@ class Twins {
         }
         if (!is_all || plan.items.empty()) return;
         ++n_loaded_;
-        EXPECT_GE(tree_.find(namespaces_[ns], tokens).n_tokens, plan.n_tokens);
+        EXPECT_GE(tree_.match(namespaces_[ns], tokens).n_tokens, plan.n_tokens);
     }
 
     // A record and those before it, as a scan of the tier would tell.
@@ -503,8 +503,8 @@ class Twins {
     NaiveTokens computed(const Sequence& s) const { return first_of(s.known, s.table.n_tokens()); }
 
     std::pair<PrefixHit, NaiveHit> find(uint32_t ns, const NaiveTokens& tokens) const {
-        std::pair<PrefixHit, NaiveHit> hits = {tree_.find(namespaces_[ns], tokens),
-                                               naive_tree_.find(ns, tokens)};
+        std::pair<PrefixHit, NaiveHit> hits = {tree_.match(namespaces_[ns], tokens),
+                                               naive_tree_.match(ns, tokens)};
         const auto& [hit, twin] = hits;
         EXPECT_EQ(hit.n_tokens, twin.n_tokens);
         EXPECT_EQ(hit.n_resident, twin.n_resident);

@@ -12,7 +12,7 @@
 
 #include "cache/block_table.h"
 #include "cache/kv_storage.h"
-#include "cache/prefix/prefix_hit.h"
+#include "cache/prefix/prefix_types.h"
 
 namespace kvik {
 

@@ -10,10 +10,9 @@
 #include <span>
 #include <utility>
 
-#include "tier/disk_file.h"
-#include "tier/record_read.h"
+#include "tier/file_system.h"
 #include "tier/segment_folder.h"
-#include "tier/segment_scan.h"
+#include "tier/segment_reader.h"
 #include "tier/segment_table.h"
 #include "tier/segment_writer.h"
 
@@ -48,7 +47,7 @@ SegmentState state_of(SegmentVerdict verdict) {
     return SegmentState::unread;
 }
 
-// One record's payloads, with the memory of the largest so far.
+// Reads the payloads of one record after another into one buffer.
 class Payloads {
   public:
     ReadVerdict read(const DiskFile& file, const SegmentHeader& segment,
@@ -114,14 +113,15 @@ Repaired delete_file(const std::string& path) {
     return ::unlink(path.c_str()) == 0 ? Repaired::deleted : Repaired::failed;
 }
 
-// What is sound of it, in a segment of its own.
-Repaired copy_sound(const DiskFile& file, const Looked& looked, SegmentFolder& folder) {
-    SegmentTable table(nullptr);
+// Copies the sound records of a segment into a new one.
+Repaired copy_sound(const DiskFile& file, const Looked& looked, SegmentFolder& folder,
+                    FileSystem& files) {
+    SegmentTable table(files);
     SegmentWriter writer({.shape = looked.header.shape,
                           .identity = looked.header.identity,
                           .segment_bytes = kMostSegmentBytes,
                           .quota_bytes = UINT64_MAX / 2},
-                         folder, table);
+                         files, folder, table);
     Payloads payloads;
     for (const RecordHeader& record : looked.sound) {
         if (payloads.read(file, looked.header, record) != ReadVerdict::sound) continue;
@@ -130,13 +130,14 @@ Repaired copy_sound(const DiskFile& file, const Looked& looked, SegmentFolder& f
     return Repaired::copied;
 }
 
-Repaired repair_segment(DiskFile& file, const Looked& looked, SegmentFolder& folder) {
+Repaired repair_segment(DiskFile& file, const Looked& looked, SegmentFolder& folder,
+                        FileSystem& files) {
     const std::string path = folder.path_of(looked.checked.name);
     if (looked.checked.is_in_use) return Repaired::in_use;
     if (looked.checked.state == SegmentState::torn && looked.end.offset > 0)
-        return file.cut(looked.end.offset) == 0 ? Repaired::cut : Repaired::failed;
+        return file.truncate(looked.end.offset) == 0 ? Repaired::cut : Repaired::failed;
     if (looked.sound.empty()) return delete_file(path);
-    if (copy_sound(file, looked, folder) != Repaired::copied) return Repaired::failed;
+    if (copy_sound(file, looked, folder, files) != Repaired::copied) return Repaired::failed;
     return delete_file(path) == Repaired::deleted ? Repaired::copied : Repaired::failed;
 }
 
@@ -148,17 +149,16 @@ bool is_denied(int error) {
     return error == EACCES || error == EPERM;
 }
 
-// Nothing: it is not there any more.
+// Checks one segment, and repairs it if asked to. Nothing: it was deleted meanwhile.
 std::optional<CheckedSegment> check_segment(SegmentFolder& folder, const FoundSegment& found,
-                                            Repair repair, DiskFaults* faults) {
+                                            Repair repair, FileSystem& files) {
     const std::string path = folder.path_of(found.name);
     const bool writes = repair == Repair::yes;
-    auto file =
-        DiskFile::open(path, writes ? DiskFile::Access::write : DiskFile::Access::read, faults);
-    // What may only be read is only looked at.
+    auto file = files.open(path, writes ? FileAccess::write : FileAccess::read);
+    // A file that may only be read is checked and not repaired.
     if (!file && writes && is_denied(errno)) {
         repair = Repair::no;
-        file = DiskFile::open(path, DiskFile::Access::read, faults);
+        file = files.open(path, FileAccess::read);
     }
     if (!file) {
         if (errno == ENOENT) return {};
@@ -167,19 +167,19 @@ std::optional<CheckedSegment> check_segment(SegmentFolder& folder, const FoundSe
             .state = is_denied(errno) ? SegmentState::denied : SegmentState::unread,
             .n_bytes = found.n_bytes};
     }
-    // Held to the end of the check: nobody goes on in it, and nobody deletes it, meanwhile.
+    // The lock is held to the end of the check, so that no process writes or deletes the file.
     const bool is_in_use = !file->try_lock();
     Looked looked = look_at(*file, found);
     looked.checked.is_in_use = is_in_use;
     if (repair == Repair::yes && wants_repair(looked.checked))
-        looked.checked.repaired = repair_segment(*file, looked, folder);
+        looked.checked.repaired = repair_segment(*file, looked, folder, files);
     return std::move(looked.checked);
 }
 
 }  // namespace
 
 Result<std::vector<CheckedSegment>> check_folder(const std::string& path, Repair repair,
-                                                 DiskFaults* faults) {
+                                                 FileSystem& files) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0)
         return fail(ErrorKind::file, fmt::format("cannot open {}: {}", path, std::strerror(errno)));
@@ -187,10 +187,10 @@ Result<std::vector<CheckedSegment>> check_folder(const std::string& path, Repair
         return fail(ErrorKind::file, fmt::format("{} is no folder: name one that holds KV", path));
     if (::access(path.c_str(), R_OK | X_OK) != 0)
         return fail(ErrorKind::file, fmt::format("cannot read {}: {}", path, std::strerror(errno)));
-    SegmentFolder folder(path, faults);
+    SegmentFolder folder(path, files);
     std::vector<CheckedSegment> checked;
     for (const FoundSegment& found : folder.list())
-        if (auto segment = check_segment(folder, found, repair, faults))
+        if (auto segment = check_segment(folder, found, repair, files))
             checked.push_back(std::move(*segment));
     return checked;
 }

@@ -1,5 +1,5 @@
-// check_folder reads every byte of the segments in a folder and says what is sound; with
-// Repair::yes it also takes away what is not.
+// check_folder reads every byte of the segments in a folder and says which are sound; with
+// Repair::yes it also removes what is not.
 //
 // Shape   repair cuts torn tails off, and copies what is sound of a damaged segment into a new one
 //         before it deletes it: bytes that somebody may have found are never replaced by others.
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "tier/disk_faults.h"
+#include "tier/file_system.h"
 
 namespace kvik {
 
@@ -42,7 +42,7 @@ struct CheckedSegment {
 enum class Repair : uint8_t { no, yes };
 
 Result<std::vector<CheckedSegment>> check_folder(const std::string& folder, Repair repair,
-                                                 DiskFaults* faults = nullptr);
+                                                 FileSystem& files = posix_files());
 
 // Damage is there, and was not repaired.
 bool is_damaged(const CheckedSegment& segment);

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "testing/scratch_folder.h"
+#include "tier/faulty_files.h"
 #include "tier/record_layout.h"
 #include "tier/tier_rig.h"
 
@@ -136,13 +137,14 @@ TEST_F(check_folder_of, a_segment_that_is_not_ours_to_read_is_no_damage) {
         for (const Repair repair : {Repair::no, Repair::yes}) {
             FailsToOpen faults;
             faults.error = expected.error;
-            const auto checked = check_folder(folder_.path(), repair, &faults);
+            FaultyFiles files(faults);
+            const auto checked = check_folder(folder_.path(), repair, files);
             ASSERT_TRUE(checked && checked->size() == 1);
             EXPECT_EQ((*checked)[0].state, expected.state);
             EXPECT_EQ(is_damaged((*checked)[0]), expected.damaged);
             EXPECT_EQ((*checked)[0].repaired, Repaired::no);
             auto options = rig_options(folder_.path());
-            options.faults = &faults;
+            options.files = &files;
             EXPECT_EQ(open_rig(options)->stats().n_foreign_segments, expected.damaged ? 0u : 1u);
             EXPECT_EQ(open_rig(options)->stats().n_damaged_segments, expected.damaged ? 1u : 0u);
         }
@@ -151,7 +153,8 @@ TEST_F(check_folder_of, a_segment_that_is_not_ours_to_read_is_no_damage) {
 TEST_F(check_folder_of, a_segment_that_was_deleted_since_it_was_listed_is_none) {
     FailsToOpen faults;
     faults.error = ENOENT;
-    const auto checked = check_folder(folder_.path(), Repair::no, &faults);
+    FaultyFiles files(faults);
+    const auto checked = check_folder(folder_.path(), Repair::no, files);
     ASSERT_TRUE(checked);
     EXPECT_TRUE(checked->empty());
 }

@@ -5,13 +5,11 @@
 #include <mutex>
 
 #include "base/check.h"
-#include "tier/record_read.h"
 #include "tier/save_queue.h"
 #include "tier/segment_folder.h"
-#include "tier/segment_scan.h"
+#include "tier/segment_reader.h"
 #include "tier/segment_table.h"
 #include "tier/segment_writer.h"
-#include "tier/write_breaker.h"
 
 namespace kvik {
 namespace {
@@ -42,15 +40,14 @@ struct DiskTier::Parts {
     explicit Parts(const DiskTierOptions& options)
         : shape(shape_of(options)),
           identity(identity_of(options.identity)),
-          faults(options.faults),
-          folder(options.folder, options.faults),
-          table(options.faults),
+          files(*options.files),
+          folder(options.folder, files),
+          table(files),
           writer({.shape = shape,
                   .identity = identity,
                   .segment_bytes = segment_bytes_of(options),
-                  .quota_bytes = options.quota_bytes,
-                  .faults = options.faults},
-                 folder, table) {}
+                  .quota_bytes = options.quota_bytes},
+                 files, folder, table) {}
 
     void scan();
     void scan_segment(const FoundSegment& found, std::vector<DiskRecord>& records);
@@ -66,15 +63,15 @@ struct DiskTier::Parts {
 
     SegmentShape shape;
     Identity identity;
-    DiskFaults* faults;
-    SegmentFolder folder;  // the writer's, once open() is over
+    FileSystem& files;
+    SegmentFolder folder;  // used by the writer's thread alone after open()
     SegmentTable table;
     SegmentWriter writer;
     WriteBreaker breaker;
     std::vector<DiskRecord> index;
     mutable std::mutex mutex;
-    DiskStats stats;  // under the mutex
-    // Last: its thread uses the others.
+    DiskStats stats;  // guarded by the mutex
+    // Declared last, so that its thread ends before the members that it uses are destroyed.
     std::unique_ptr<SaveQueue<SaveRequest, SaveResult>> queue;
 };
 
@@ -155,7 +152,7 @@ void DiskTier::Parts::scan() {
 
 void DiskTier::Parts::scan_segment(const FoundSegment& found, std::vector<DiskRecord>& records) {
     const std::string path = folder.path_of(found.name);
-    auto file = DiskFile::open(path, DiskFile::Access::read, faults);
+    auto file = files.open(path, FileAccess::read);
     if (!file) {
         if (errno == EACCES || errno == EPERM)
             ++stats.n_foreign_segments;
@@ -163,7 +160,7 @@ void DiskTier::Parts::scan_segment(const FoundSegment& found, std::vector<DiskRe
             ++stats.n_damaged_segments;
         return;
     }
-    file->read_here_and_there();
+    file->expect_random_reads();
     const DecodedSegment decoded = read_segment_header(*file);
     const SegmentHeader& header = decoded.header;
     switch (decoded.verdict) {
@@ -189,7 +186,7 @@ void DiskTier::Parts::scan_segment(const FoundSegment& found, std::vector<DiskRe
         records.push_back({.ref = tier_ref(number, record.offset),
                            .kind = record.kind,
                            .ns = record.ns,
-                           .id = record.id,
+                           .hash = record.hash,
                            .parent = record.parent,
                            .tokens = std::move(record.tokens),
                            .group_mask = record.group_mask});
@@ -206,11 +203,11 @@ SaveResult DiskTier::Parts::write(const SaveRequest& save) {
     header.ns = save.ns;
     header.parent = save.parent;
     header.tokens = save.tokens;
-    header.id = block_hash(save.ns, save.parent, save.tokens);
+    header.hash = block_hash(save.ns, save.parent, save.tokens);
     std::vector<Payload> payloads;
     for (const auto& [group, bytes] : save.groups) payloads.push_back({group, bytes});
     if (!save.logits.empty()) payloads.push_back({0, std::as_bytes(save.logits)});
-    SaveResult saved{.ticket = save.ticket, .id = header.id};
+    SaveResult saved{.ticket = save.ticket, .hash = header.hash};
     if (breaker.lets_through()) {
         const Appended done = writer.append(std::move(header), payloads);
         done.error == 0 ? breaker.note_success() : breaker.note_failure();

@@ -1,12 +1,19 @@
-// DiskTier: KV that is offloaded to files and is found again after a restart.
+// DiskTier: keeps KV in files of one folder, where it is found again after a restart.
 //
-// Shape   save() -> queue -> writer thread -> own segment; open() scans the headers of all segments
-//         in the folder, whoever wrote them; read() verifies tokens and checksum in the caller's
-//         staging block, before anything live is touched.
-// Owner   its segment files while it lives; never the bytes that are saved.
-// Threads save, take_* and flush from the engine's; read and stats from any.
-// Errors  only open() has some. Whatever else fails - a full disk, bytes that are not what they
-//         were, the whole folder deleted meanwhile - is a miss, and counted.
+// Use     open(), then take_index() once: it gives what the folder holds. save() and take_saved()
+//         write, read() and read_logits() read.
+// Shape   save() -> queue -> writer thread -> a segment of this process. open() scans the headers
+//         of all segments in the folder, whichever process wrote them. read() proves tokens and
+//         checksum in the caller's buffer.
+// Owner   its writer thread and open files; it borrows the bytes that are saved until their ticket
+//         comes back.
+// Threads save, take_* and flush from the engine's; read, has_gone and stats from any.
+// Cost    open reads the headers of all records. save and take_* never wait for the disk. read and
+//         read_logits read and check one payload on the calling thread. The destructor waits up to
+//         5 seconds for saves.
+// Effects the writer thread deletes segments, other models' too, to keep within the quota.
+// Errors  open() alone: the folder is none and cannot be made. Whatever else fails, a full disk,
+//         changed bytes, a deleted folder, is a miss and is counted.
 #pragma once
 
 #include <chrono>
@@ -20,10 +27,8 @@
 
 #include "base/result.h"
 #include "base/types.h"
-#include "cache/block_hash.h"
-#include "cache/namespace_key.h"
-#include "cache/tier_ref.h"
-#include "tier/disk_faults.h"
+#include "cache/kv_keys.h"
+#include "tier/file_system.h"
 #include "tier/record_index.h"
 
 namespace kvik {
@@ -38,7 +43,7 @@ struct DiskTierOptions {
     uint32_t n_queued = 512;  // most saves that wait
     // All that KV depends on but tokens and salt. Segments of another are left alone.
     std::string identity;
-    DiskFaults* faults = nullptr;
+    FileSystem* files = &posix_files();  // outlives the tier
 };
 
 struct SaveRequest {
@@ -55,7 +60,7 @@ struct SaveRequest {
 struct SaveResult {
     uint64_t ticket = 0;
     TierRef ref = kNoTier;  // none: it was not written
-    BlockHash id = {};
+    BlockHash hash = {};
 };
 
 struct DiskStats {
@@ -75,7 +80,7 @@ struct DiskStats {
     uint64_t n_damaged_records = 0;   // at open: passed over, with sound ones behind
     uint64_t n_duplicates = 0;        // at open
     uint64_t n_orphans = 0;           // at open: the block before it is not there
-    uint64_t n_lost_reads = 0;        // the segment has gone, or the disk refused
+    uint64_t n_lost_reads = 0;        // the segment is gone, or the disk refused
     uint64_t n_damaged_reads = 0;     // checksum
     uint64_t n_strange_reads = 0;     // sound, but other tokens, or without that group
     uint64_t n_failed_saves = 0;
@@ -85,26 +90,28 @@ struct DiskStats {
 
 class DiskTier {
   public:
-    // Fails if the folder is none and cannot be made. One that cannot be written to is read.
+    // Makes the folder if need be. A folder that cannot be written to is only read.
     static Result<std::unique_ptr<DiskTier>> open(const DiskTierOptions& options);
     ~DiskTier();
     DiskTier(const DiskTier&) = delete;
     DiskTier& operator=(const DiskTier&) = delete;
 
-    // What open() found: blocks, parents first, then logits. Once.
+    // Returns what open() found: blocks, parents first, then logits. A second call gives nothing.
     std::vector<DiskRecord> take_index();
 
-    // False: the queue is full.
+    // Queues a record to be written. False: the queue is full.
     bool save(SaveRequest save);
+    // Returns the results of saves since the last call, in their order.
     std::vector<SaveResult> take_saved();
 
-    // True: `to` [block_bytes] is the KV of that group, after the very tokens that were saved.
-    // False: a miss; `to` may be anything.
+    // Reads the KV of one group into `to` [block_bytes]. False: a miss, as the record is gone,
+    // damaged or not of these tokens; `to` may be anything.
     bool read(TierRef ref, uint32_t group, std::span<const TokenId> expected_tokens,
               std::span<std::byte> to);
     bool read_logits(TierRef ref, std::span<const TokenId> expected_tokens, std::span<float> to);
 
-    // How many segments were deleted since last asked; has_gone() is true of all that is in them.
+    // Returns how many segments were deleted since the last call; has_gone() is true of all records
+    // in them.
     uint32_t take_gone_segments();
     bool has_gone(TierRef ref) const;
 

@@ -26,7 +26,7 @@ TEST(disk_tier, gives_back_what_was_saved_in_this_life_and_in_the_next) {
         const auto saved = save_path(*tier, path);
         ASSERT_EQ(saved.size(), path.size());
         for (size_t i = 0; i < path.size(); ++i) {
-            EXPECT_EQ(saved[i].id, path[i].id);
+            EXPECT_EQ(saved[i].hash, path[i].hash);
             for (uint32_t group = 0; group < kRigGroups; ++group)
                 EXPECT_EQ(read_rig(*tier, saved[i].ref, path[i], group), Read::right);
         }
@@ -35,7 +35,7 @@ TEST(disk_tier, gives_back_what_was_saved_in_this_life_and_in_the_next) {
     const auto index = tier->take_index();
     ASSERT_EQ(index.size(), path.size());
     for (size_t i = 0; i < path.size(); ++i) {
-        EXPECT_EQ(index[i].id, path[i].id);
+        EXPECT_EQ(index[i].hash, path[i].hash);
         EXPECT_EQ(index[i].parent, path[i].parent);
         EXPECT_EQ(index[i].tokens, path[i].tokens);
         EXPECT_EQ(index[i].group_mask, 0b111u);
@@ -78,14 +78,14 @@ TEST(disk_tier, keeps_logits_beside_the_kv) {
                                 .tokens = path[1].tokens,
                                 .logits = row}));
         ASSERT_TRUE(tier->flush());
-        EXPECT_EQ(tier->take_saved().back().id, path[1].id);
+        EXPECT_EQ(tier->take_saved().back().hash, path[1].hash);
     }
     const auto tier = open_rig(rig_options(folder.path()));
     const auto index = tier->take_index();
     ASSERT_EQ(index.size(), 3u);
     const DiskRecord& record = index.back();
     EXPECT_EQ(record.kind, RecordKind::logits);
-    EXPECT_EQ(record.id, path[1].id);
+    EXPECT_EQ(record.hash, path[1].hash);
     std::vector<float> got(row.size());
     EXPECT_TRUE(tier->read_logits(record.ref, path[1].tokens, got));
     EXPECT_EQ(got, row);

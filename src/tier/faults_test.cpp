@@ -10,6 +10,7 @@
 
 #include "testing/scratch_folder.h"
 #include "tier/disk_tier.h"
+#include "tier/faulty_files.h"
 #include "tier/record_layout.h"
 #include "tier/tier_rig.h"
 
@@ -42,7 +43,7 @@ Outcome read_all(const std::string& folder, std::span<const RigBlock> path) {
     Outcome outcome;
     const auto tier = open_rig(rig_options(folder));
     for (const DiskRecord& record : tier->take_index()) {
-        const auto block = std::ranges::find(path, record.id, &RigBlock::id);
+        const auto block = std::ranges::find(path, record.hash, &RigBlock::hash);
         EXPECT_NE(block, path.end()) << "a record that nobody saved";
         if (block == path.end()) continue;
         EXPECT_EQ(record.tokens, block->tokens);
@@ -198,7 +199,7 @@ class injected_faults : public testing::Test {
   protected:
     DiskTierOptions options() {
         DiskTierOptions options = rig_options(folder_.path());
-        options.faults = &faults_;
+        options.files = &files_;
         return options;
     }
     // The n-th write from now on fails, those after it do not.
@@ -209,6 +210,7 @@ class injected_faults : public testing::Test {
 
     ScratchFolder folder_;
     Injected faults_;
+    FaultyFiles files_{faults_};
     std::vector<RigBlock> path_ = rig_path(1, 4);
 };
 

@@ -29,7 +29,7 @@ TEST(read_speed, a_prompt_of_3000_tokens_is_read_once_and_whole) {
     options.n_groups = 1;
     const auto tier = open_rig(options);
     const auto path = rig_path(1, kBlocks);
-    std::vector<std::byte> kv = rig_kv(path[0].id, 0, kBlocks * kBlockBytes);
+    std::vector<std::byte> kv = rig_kv(path[0].hash, 0, kBlocks * kBlockBytes);
     const auto block_of = [](std::vector<std::byte>& bytes, uint64_t i) {
         return std::span(bytes).subspan(i * kBlockBytes, kBlockBytes);
     };

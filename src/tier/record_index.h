@@ -1,17 +1,17 @@
-// RecordIndex: what a scan found, in the order in which a tree can take it: parents first, one
-// record for each block.
+// DiskRecord, parents_first: puts the records that a scan found into the order in which the prefix
+// cache can add them: parents first, one record per block.
 //
-// Cost    linear, with a hash map.
-// Invariant  a record without its parent is left out: nothing says which tokens came before it.
+// Owner   plain values.
+// Threads any; there is no state.
+// Cost    linear in the records, with a hash map.
+// Invariant a record without its parent is left out: nothing says which tokens came before it.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "base/types.h"
-#include "cache/block_hash.h"
-#include "cache/namespace_key.h"
-#include "cache/tier_ref.h"
+#include "cache/kv_keys.h"
 #include "tier/record_layout.h"
 
 namespace kvik {
@@ -20,7 +20,7 @@ struct DiskRecord {
     TierRef ref = kNoTier;
     RecordKind kind = RecordKind::kv;
     NamespaceKey ns;
-    BlockHash id = {};  // logits: that of the block after whose last token they are
+    BlockHash hash = {};  // logits: that of the block after whose last token they are
     BlockHash parent = {};
     std::vector<TokenId> tokens = {};
     uint32_t group_mask = 0;

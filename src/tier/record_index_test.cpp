@@ -13,7 +13,7 @@ namespace {
 DiskRecord record_of(const RigBlock& block, TierRef ref, uint32_t group_mask = 0b111) {
     return {.ref = ref,
             .ns = block.ns,
-            .id = block.id,
+            .hash = block.hash,
             .parent = block.parent,
             .tokens = block.tokens,
             .group_mask = group_mask};
@@ -36,7 +36,7 @@ TEST(record_index, parents_come_before_children_in_whatever_order_they_were_foun
         std::set<BlockHash> seen = {kRootHash};
         for (const DiskRecord& record : ordered.records) {
             EXPECT_TRUE(seen.contains(record.parent)) << "turn " << turn;
-            seen.insert(record.id);
+            seen.insert(record.hash);
         }
     }
 }

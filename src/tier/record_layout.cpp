@@ -1,5 +1,7 @@
 #include "tier/record_layout.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <bit>
 #include <charconv>
@@ -10,6 +12,32 @@
 #include "base/digest.h"
 
 namespace kvik {
+
+// ---- checksums ----
+
+void Checksum::Free::operator()(XXH3_state_s* state) const noexcept {
+    XXH3_freeState(state);
+}
+
+Checksum::Checksum(uint64_t seed) : state_(XXH3_createState()) {
+    KVIK_CHECK(state_ && XXH3_128bits_reset_withSeed(state_.get(), seed) == XXH_OK,
+               "there is memory for a checksum");
+}
+
+void Checksum::update(std::span<const std::byte> bytes) {
+    XXH3_128bits_update(state_.get(), bytes.data(), bytes.size());
+}
+
+ChecksumValue Checksum::value() const {
+    const XXH128_hash_t hash = XXH3_128bits_digest(state_.get());
+    return {hash.low64, hash.high64};
+}
+
+ChecksumValue checksum(uint64_t seed, std::span<const std::byte> bytes) {
+    const XXH128_hash_t hash = XXH3_128bits_withSeed(bytes.data(), bytes.size(), seed);
+    return {hash.low64, hash.high64};
+}
+
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are copied as they lie");
@@ -21,10 +49,10 @@ constexpr size_t kSegmentSumAt = 112;
 constexpr size_t kRecordSumAt = 112;
 constexpr size_t kRecordFixedBytes = 128;
 
-// Puts values one after the other.
-class Pen {
+// Writes values one after the other.
+class FieldWriter {
   public:
-    explicit Pen(std::span<std::byte> bytes) : bytes_(bytes) {}
+    explicit FieldWriter(std::span<std::byte> bytes) : bytes_(bytes) {}
     template <class T>
     void put(const T& value) {
         std::memcpy(bytes_.data() + at_, &value, sizeof(value));
@@ -36,10 +64,10 @@ class Pen {
     size_t at_ = 0;
 };
 
-// Takes them again.
-class Eye {
+// Reads values one after the other.
+class FieldReader {
   public:
-    explicit Eye(std::span<const std::byte> bytes) : bytes_(bytes) {}
+    explicit FieldReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
     template <class T>
     T take() {
         T value;
@@ -53,7 +81,8 @@ class Eye {
     size_t at_ = 0;
 };
 
-// Of all bytes but the checksum itself, which lies at the same offset in both headers.
+// Computes the checksum of all bytes but the checksum itself, which lies at the same offset in both
+// kinds of header.
 ChecksumValue sum_around(uint64_t seed, std::span<const std::byte> bytes, size_t sum_at) {
     Checksum sum(seed);
     sum.update(bytes.first(sum_at));
@@ -110,15 +139,15 @@ uint64_t RecordHeader::payload_offset(const SegmentShape& shape, uint32_t group)
 
 SegmentHeaderBytes encode(const SegmentHeader& header) {
     SegmentHeaderBytes bytes = {};
-    Pen pen(bytes);
-    pen.put(kSegmentMagic);
-    pen.put(kSegmentVersion);
-    pen.put(static_cast<uint32_t>(kSegmentHeaderBytes));
-    pen.put(header.shape.n_groups);
-    pen.put(header.shape.block_tokens);
-    pen.put(header.shape.block_bytes);
-    pen.put(header.salt);
-    pen.put(header.identity);
+    FieldWriter writer(bytes);
+    writer.put(kSegmentMagic);
+    writer.put(kSegmentVersion);
+    writer.put(static_cast<uint32_t>(kSegmentHeaderBytes));
+    writer.put(header.shape.n_groups);
+    writer.put(header.shape.block_tokens);
+    writer.put(header.shape.block_bytes);
+    writer.put(header.salt);
+    writer.put(header.identity);
     seal_segment(bytes);
     return bytes;
 }
@@ -129,20 +158,20 @@ void seal_segment(std::span<std::byte, kSegmentHeaderBytes> bytes) {
 }
 
 DecodedSegment decode_segment(std::span<const std::byte, kSegmentHeaderBytes> bytes) {
-    Eye eye(bytes);
+    FieldReader reader(bytes);
     DecodedSegment decoded;
-    if (eye.take<uint64_t>() != kSegmentMagic) return decoded;
-    if (eye.take<uint32_t>() != kSegmentVersion) {
+    if (reader.take<uint64_t>() != kSegmentMagic) return decoded;
+    if (reader.take<uint32_t>() != kSegmentVersion) {
         decoded.verdict = SegmentVerdict::unknown_version;
         return decoded;
     }
-    eye.take<uint32_t>();
+    reader.take<uint32_t>();
     SegmentHeader& header = decoded.header;
-    header.shape.n_groups = eye.take<uint32_t>();
-    header.shape.block_tokens = eye.take<uint32_t>();
-    header.shape.block_bytes = eye.take<uint64_t>();
-    header.salt = eye.take<uint64_t>();
-    header.identity = eye.take<Identity>();
+    header.shape.n_groups = reader.take<uint32_t>();
+    header.shape.block_tokens = reader.take<uint32_t>();
+    header.shape.block_bytes = reader.take<uint64_t>();
+    header.salt = reader.take<uint64_t>();
+    header.identity = reader.take<Identity>();
     const SegmentHeaderBytes again = encode(header);
     if (header.shape.is_lawful() && std::ranges::equal(again, bytes))
         decoded.verdict = SegmentVerdict::good;
@@ -155,22 +184,22 @@ void encode(const RecordHeader& header, const SegmentHeader& segment, std::span<
                    header.sums.size() == shape.n_groups,
                "a record fits its segment");
     std::ranges::fill(bytes, std::byte{});
-    Pen pen(bytes);
-    pen.put(kRecordMagic);
-    pen.put(header.offset);
-    pen.put(header.record_bytes(shape));
-    pen.put(header.payload_bytes);
-    pen.put(header.kind);
-    pen.put(static_cast<uint32_t>(header.tokens.size()));
-    pen.put(header.group_mask);
-    pen.put(uint32_t{0});
-    pen.put(header.ns);
-    pen.put(header.parent);
-    pen.put(header.id);
-    pen.put(ChecksumValue{});
+    FieldWriter writer(bytes);
+    writer.put(kRecordMagic);
+    writer.put(header.offset);
+    writer.put(header.record_bytes(shape));
+    writer.put(header.payload_bytes);
+    writer.put(header.kind);
+    writer.put(static_cast<uint32_t>(header.tokens.size()));
+    writer.put(header.group_mask);
+    writer.put(uint32_t{0});
+    writer.put(header.ns);
+    writer.put(header.parent);
+    writer.put(header.hash);
+    writer.put(ChecksumValue{});
     for (uint32_t group = 0; group < shape.n_groups; ++group)
-        pen.put((header.group_mask >> group & 1) != 0 ? header.sums[group] : ChecksumValue{});
-    for (const TokenId token : header.tokens) pen.put(token);
+        writer.put((header.group_mask >> group & 1) != 0 ? header.sums[group] : ChecksumValue{});
+    for (const TokenId token : header.tokens) writer.put(token);
     seal_record(segment.salt, bytes);
 }
 
@@ -180,37 +209,39 @@ void seal_record(uint64_t salt, std::span<std::byte> bytes) {
 }
 
 bool may_be_record(std::span<const std::byte> bytes, uint64_t offset) {
-    Eye eye(bytes);
-    return eye.take<uint64_t>() == kRecordMagic && eye.take<uint64_t>() == offset;
+    FieldReader reader(bytes);
+    return reader.take<uint64_t>() == kRecordMagic && reader.take<uint64_t>() == offset;
 }
 
 std::optional<RecordHeader> decode_record(const SegmentHeader& segment, uint64_t offset,
                                           std::span<const std::byte> bytes) {
     const SegmentShape& shape = segment.shape;
     if (bytes.size() != shape.record_header_bytes()) return {};
-    Eye eye(bytes);
+    FieldReader reader(bytes);
     RecordHeader header;
-    if (eye.take<uint64_t>() != kRecordMagic) return {};
-    header.offset = eye.take<uint64_t>();
-    eye.take<uint64_t>();  // follows from the rest, as all that is passed over here
-    header.payload_bytes = eye.take<uint64_t>();
-    header.kind = eye.take<RecordKind>();
-    const auto n_tokens = eye.take<uint32_t>();
-    header.group_mask = eye.take<uint32_t>();
-    eye.take<uint32_t>();
-    header.ns = eye.take<NamespaceKey>();
-    header.parent = eye.take<BlockHash>();
-    header.id = eye.take<BlockHash>();
-    eye.take<ChecksumValue>();
+    if (reader.take<uint64_t>() != kRecordMagic) return {};
+    header.offset = reader.take<uint64_t>();
+    reader
+        .take<uint64_t>();  // skipped: it follows from the rest, as does all that is not read here
+    header.payload_bytes = reader.take<uint64_t>();
+    header.kind = reader.take<RecordKind>();
+    const auto n_tokens = reader.take<uint32_t>();
+    header.group_mask = reader.take<uint32_t>();
+    reader.take<uint32_t>();
+    header.ns = reader.take<NamespaceKey>();
+    header.parent = reader.take<BlockHash>();
+    header.hash = reader.take<BlockHash>();
+    reader.take<ChecksumValue>();
     if (header.offset != offset || n_tokens > shape.block_tokens) return {};
-    for (uint32_t g = 0; g < shape.n_groups; ++g) header.sums.push_back(eye.take<ChecksumValue>());
-    for (uint32_t i = 0; i < n_tokens; ++i) header.tokens.push_back(eye.take<TokenId>());
+    for (uint32_t g = 0; g < shape.n_groups; ++g)
+        header.sums.push_back(reader.take<ChecksumValue>());
+    for (uint32_t i = 0; i < n_tokens; ++i) header.tokens.push_back(reader.take<TokenId>());
     if (!is_lawful(header, shape)) return {};
     std::array<std::byte, kMostRecordHeaderBytes> buffer;
     const auto again = std::span(buffer).first(bytes.size());
     encode(header, segment, again);
     if (!std::ranges::equal(again, bytes)) return {};
-    if (header.id != block_hash(header.ns, header.parent, header.tokens)) return {};
+    if (header.hash != block_hash(header.ns, header.parent, header.tokens)) return {};
     return header;
 }
 

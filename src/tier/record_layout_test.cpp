@@ -19,13 +19,13 @@ RecordHeader some_record() {
     record.offset = 640;
     record.ns = block.ns;
     record.parent = block.parent;
-    record.id = block.id;
+    record.hash = block.hash;
     record.group_mask = 0b101;
     record.payload_bytes = kRigBlockBytes;
     record.sums = {{1, 2}, {0, 0}, {3, 4}};
     record.tokens = block.tokens;
     record.tokens.pop_back();
-    record.id = block_hash(record.ns, record.parent, record.tokens);
+    record.hash = block_hash(record.ns, record.parent, record.tokens);
     return record;
 }
 
@@ -42,7 +42,7 @@ TEST(record_layout, a_record_comes_back_as_it_was) {
     EXPECT_EQ(again->kind, record.kind);
     EXPECT_EQ(again->ns, record.ns);
     EXPECT_EQ(again->parent, record.parent);
-    EXPECT_EQ(again->id, record.id);
+    EXPECT_EQ(again->hash, record.hash);
     EXPECT_EQ(again->group_mask, record.group_mask);
     EXPECT_EQ(again->payload_bytes, record.payload_bytes);
     EXPECT_EQ(again->sums, record.sums);
@@ -92,7 +92,7 @@ TEST(record_layout, a_lie_under_a_good_checksum_is_found) {
     for (const Lie& lie :
          {Lie{0, "magic"}, Lie{8, "offset"}, Lie{16, "record_bytes"}, Lie{24, "payload_bytes"},
           Lie{32, "kind"}, Lie{36, "n_tokens"}, Lie{40, "group_mask"}, Lie{44, "unused"},
-          Lie{48, "ns"}, Lie{80, "parent"}, Lie{96, "id"}, Lie{128 + 48, "tokens"}}) {
+          Lie{48, "ns"}, Lie{80, "parent"}, Lie{96, "hash"}, Lie{128 + 48, "tokens"}}) {
         std::vector<std::byte> bytes = sound;
         bytes[lie.at] ^= std::byte{2};
         seal_record(kSegment.salt, bytes);
@@ -120,14 +120,14 @@ TEST(record_layout, another_version_is_told_from_damage) {
 
 TEST(block_hash, depends_on_namespace_parent_and_every_token) {
     const RigBlock block = rig_path(1, 2)[1];
-    EXPECT_NE(block_hash(rig_namespace(1), block.parent, block.tokens), block.id);
-    EXPECT_NE(block_hash(block.ns, kRootHash, block.tokens), block.id);
+    EXPECT_NE(block_hash(rig_namespace(1), block.parent, block.tokens), block.hash);
+    EXPECT_NE(block_hash(block.ns, kRootHash, block.tokens), block.hash);
     for (size_t i = 0; i < block.tokens.size(); ++i) {
         std::vector<TokenId> tokens = block.tokens;
         ++tokens[i];
-        EXPECT_NE(block_hash(block.ns, block.parent, tokens), block.id);
+        EXPECT_NE(block_hash(block.ns, block.parent, tokens), block.hash);
     }
-    EXPECT_NE(block_hash(block.ns, block.parent, std::span(block.tokens).first(15)), block.id);
+    EXPECT_NE(block_hash(block.ns, block.parent, std::span(block.tokens).first(15)), block.hash);
 }
 
 }  // namespace

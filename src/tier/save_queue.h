@@ -1,8 +1,9 @@
-// SaveQueue: a bounded queue of work for one thread, and what came of it.
+// SaveQueue: a bounded queue of work that one thread of its own does in order, and the results.
 //
-// Owner   the thread. What is queued when the queue dies is given up after a deadline.
-// Threads push, take_done and wait from any; the work is done on the queue's own.
-// Cost    push and take_done wait for no work; taking nothing allocates nothing.
+// Owner   the thread. Destroying the queue waits for the work that is being done and drops what is
+//         queued; call wait() before it to finish that too.
+// Threads push, take_done and wait from any; the `work` function is called on the queue's thread.
+// Cost    push and take_done are O(1), and never wait for work that is being done.
 #pragma once
 
 #include <chrono>
@@ -36,7 +37,7 @@ class SaveQueue {
         thread_.join();
     }
 
-    // False: the queue is full.
+    // Queues work. False: the queue is full.
     bool push(Work&& work) {
         {
             const std::scoped_lock lock(mutex_);
@@ -47,12 +48,13 @@ class SaveQueue {
         return true;
     }
 
+    // Returns the results since the last call.
     std::vector<Done> take_done() {
         const std::scoped_lock lock(mutex_);
         return std::exchange(done_, {});
     }
 
-    // Until all that was pushed is done, or the deadline has passed. True: all is done.
+    // Waits until all that was pushed is done, or that time has passed. True: all is done.
     bool wait(std::chrono::milliseconds most) {
         std::unique_lock lock(mutex_);
         return changed_.wait_for(lock, most, [&] { return queue_.empty() && !working_; });

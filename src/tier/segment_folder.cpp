@@ -13,8 +13,6 @@
 #include <memory>
 #include <tuple>
 
-#include "tier/disk_file.h"
-
 namespace kvik {
 namespace {
 
@@ -31,7 +29,7 @@ bool is_segment_name(std::string_view name) {
 }
 
 Result<void> SegmentFolder::prepare() const {
-    std::error_code ignored;  // the folder itself says what is wrong
+    std::error_code ignored;  // mkdir reports what is wrong
     std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
     if (::mkdir(path_.c_str(), 0700) == 0 || errno == EEXIST) {
         struct stat status {};
@@ -84,7 +82,7 @@ bool SegmentFolder::make_room(uint64_t n_bytes, uint64_t quota_bytes,
 }
 
 bool SegmentFolder::remove(const std::string& name) const {
-    auto file = DiskFile::open(path_of(name), DiskFile::Access::read, faults_);
+    auto file = files_.open(path_of(name), FileAccess::read);
     return file && file->try_lock() && ::unlink(path_of(name).c_str()) == 0;
 }
 

@@ -1,8 +1,11 @@
 // SegmentFolder: the segment files that processes keep in one folder, and the quota over them.
 //
-// Shape   kv-<process>-<random>-<n>.seg, written by one process, read by all. Other names are left
-//         alone.
+// Shape   kv-<process>-<random>-<n>.seg, written by one process, read by all. Files with other
+//         names are left alone.
+// Owner   nothing but its count of bytes.
 // Threads one at a time.
+// Cost    list, count and a make_room that has to delete are O(files in the folder) system calls;
+//         the others O(1).
 // Invariant  a segment that a live process writes is locked by it, and is never deleted.
 // Errors  a folder that vanishes is an empty one.
 #pragma once
@@ -14,7 +17,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "tier/disk_faults.h"
+#include "tier/file_system.h"
 
 namespace kvik {
 
@@ -28,20 +31,20 @@ bool is_segment_name(std::string_view name);
 
 class SegmentFolder {
   public:
-    SegmentFolder(std::string path, DiskFaults* faults) : path_(std::move(path)), faults_(faults) {}
+    SegmentFolder(std::string path, FileSystem& files) : path_(std::move(path)), files_(files) {}
 
     // Makes the folder, for its owner alone, if it is not there.
     Result<void> prepare() const;
 
     std::string path_of(const std::string& name) const { return path_ + "/" + name; }
-    // The longest unused first.
+    // Lists the segments, the longest unused first.
     std::vector<FoundSegment> list() const;
     uint64_t n_bytes() const { return n_bytes_; }  // when last counted, and what was added since
     void note_written(uint64_t n_bytes) { n_bytes_ += n_bytes; }
-    void count();
+    void count();  // adds up the sizes of the files that are there
 
-    // Deletes what was unused longest until n_bytes more fit into quota_bytes; tells the names.
-    // False: what is left is being written.
+    // Deletes the segments that were unused longest until n_bytes more fit into quota_bytes, and
+    // calls `deleted` with the name of each. False: those that are left are being written.
     bool make_room(uint64_t n_bytes, uint64_t quota_bytes,
                    const std::function<void(const std::string&)>& deleted);
 
@@ -49,7 +52,7 @@ class SegmentFolder {
     bool remove(const std::string& name) const;
 
     std::string path_;
-    DiskFaults* faults_;
+    FileSystem& files_;
     uint64_t n_bytes_ = 0;
 };
 

@@ -17,8 +17,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "tier/record_read.h"
-#include "tier/segment_scan.h"
+#include "tier/segment_reader.h"
 
 namespace kvik {
 namespace {
@@ -47,9 +46,9 @@ void seal_all(std::span<std::byte> file) {
         std::vector<TokenId> tokens(n_tokens);
         std::ranges::copy(header.subspan(tokens_at, n_tokens * sizeof(TokenId)),
                           std::as_writable_bytes(std::span(tokens)).begin());
-        const BlockHash id =
+        const BlockHash hash =
             block_hash(at<NamespaceKey>(header, 48), at<BlockHash>(header, 80), tokens);
-        std::memcpy(header.data() + 96, &id, sizeof(id));
+        std::memcpy(header.data() + 96, &hash, sizeof(hash));
         seal_record(decoded.header.salt, header);
         const auto record_bytes = at<uint64_t>(header, 16);
         if (record_bytes < header_bytes || record_bytes > file.size() - offset) return;
@@ -59,15 +58,15 @@ void seal_all(std::span<std::byte> file) {
 
 // One nameless file for all inputs.
 DiskFile& with_input(std::span<const std::byte> bytes) {
-    static DiskFile file = [] {
+    static const std::unique_ptr<DiskFile> file = [] {
         const std::string path =
             std::filesystem::temp_directory_path() / fmt::format("kvik-fuzz-{}", ::getpid());
-        auto made = DiskFile::open(path, DiskFile::Access::create, nullptr);
-        KVIK_CHECK(made.has_value() && ::unlink(path.c_str()) == 0, "a file can be made");
-        return std::move(*made);
+        auto made = posix_files().open(path, FileAccess::create);
+        KVIK_CHECK(made && ::unlink(path.c_str()) == 0, "a file can be made");
+        return made;
     }();
-    KVIK_CHECK(file.cut(0) == 0 && file.write(0, bytes) == 0, "it takes the input");
-    return file;
+    KVIK_CHECK(file->truncate(0) == 0 && file->write(0, bytes) == 0, "it takes the input");
+    return *file;
 }
 
 void check_record(const DiskFile& file, const SegmentHeader& segment, const RecordHeader& record) {

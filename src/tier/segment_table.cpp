@@ -44,14 +44,14 @@ std::optional<OpenSegment> SegmentTable::open(uint32_t number) {
         opened_.splice(opened_.begin(), opened_, at);
         return OpenSegment{at->second, segment.header};
     }
-    auto file = DiskFile::open(segment.path, DiskFile::Access::read, faults_);
+    std::shared_ptr<const DiskFile> file = files_.open(segment.path, FileAccess::read);
     if (!file) {
         if (errno == ENOENT || errno == ENOTDIR) lose(number);
         return {};
     }
     if (!std::exchange(segment.used, true)) file->note_use();
     if (opened_.size() == kMostOpen) opened_.pop_back();
-    opened_.emplace_front(number, std::make_shared<const DiskFile>(std::move(*file)));
+    opened_.emplace_front(number, std::move(file));
     return OpenSegment{opened_.front().second, segment.header};
 }
 

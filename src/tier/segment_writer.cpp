@@ -14,7 +14,8 @@
 namespace kvik {
 namespace {
 
-constexpr int kMostBegins = 8;  // of a new segment, where others delete it before it is locked
+// How often a new segment is begun when another process deletes it before it is locked.
+constexpr int kMostBegins = 8;
 
 std::optional<uint64_t> random_number() {
     uint64_t number = 0;
@@ -24,9 +25,9 @@ std::optional<uint64_t> random_number() {
 
 }  // namespace
 
-SegmentWriter::SegmentWriter(const SegmentWriterOptions& options, SegmentFolder& folder,
-                             SegmentTable& table)
-    : options_(options), folder_(folder), table_(table) {}
+SegmentWriter::SegmentWriter(const SegmentWriterOptions& options, FileSystem& files,
+                             SegmentFolder& folder, SegmentTable& table)
+    : options_(options), files_(files), folder_(folder), table_(table) {}
 
 Appended SegmentWriter::append(RecordHeader header, std::span<const Payload> payloads) {
     header.payload_bytes = payloads.front().bytes.size();
@@ -39,15 +40,16 @@ Appended SegmentWriter::append(RecordHeader header, std::span<const Payload> pay
     }
     const uint64_t n_bytes = header.record_bytes(options_.shape);
     if (n_bytes + kSegmentHeaderBytes > options_.quota_bytes) return {.error = EFBIG};
-    if (own_ && (own_->n_bytes + n_bytes > options_.segment_bytes || own_->file.is_unlinked()))
+    if (own_ && (own_->n_bytes + n_bytes > options_.segment_bytes || own_->file->is_unlinked()))
         own_.reset();
     if (!make_room(n_bytes + kSegmentHeaderBytes, options_.quota_bytes)) {
-        own_.reset();  // it may be what fills the folder
+        own_.reset();  // its own segment may be what fills the folder
         if (!make_room(n_bytes + kSegmentHeaderBytes, options_.quota_bytes))
             return {.error = ENOSPC};
     }
     int error = try_append(header, payloads);
-    if (error == ENOSPC && make_room(n_bytes, folder_.n_bytes()))  // the disk is the quota
+    if (error == ENOSPC &&
+        make_room(n_bytes, folder_.n_bytes()))  // the disk is smaller than the quota
         error = try_append(header, payloads);
     if (error != 0) return {.error = error};
     const Appended done{.ref = tier_ref(own_->number, own_->n_bytes), .n_bytes = n_bytes};
@@ -59,7 +61,7 @@ Appended SegmentWriter::append(RecordHeader header, std::span<const Payload> pay
 int SegmentWriter::try_append(const RecordHeader& header, std::span<const Payload> payloads) {
     if (const int error = own_ ? 0 : begin(header.record_bytes(options_.shape))) return error;
     const int error = write(*own_, header, payloads);
-    if (error != 0 && own_->file.cut(own_->n_bytes) != 0) own_.reset();
+    if (error != 0 && own_->file->truncate(own_->n_bytes) != 0) own_.reset();
     return error;
 }
 
@@ -81,10 +83,11 @@ int SegmentWriter::begin(uint64_t n_bytes) {
 }
 
 bool SegmentWriter::go_on_in(const LeftSegment& segment) {
-    auto file = DiskFile::open(segment.path, DiskFile::Access::write, options_.faults);
+    auto file = files_.open(segment.path, FileAccess::write);
     if (!file || !file->try_lock() || file->is_unlinked()) return false;
-    if (file->size() != segment.end.file_bytes || file->cut(segment.end.offset) != 0) return false;
-    own_ = Own{std::move(*file), segment.header, segment.number, segment.end.offset};
+    if (file->size() != segment.end.file_bytes || file->truncate(segment.end.offset) != 0)
+        return false;
+    own_ = Own{std::move(file), segment.header, segment.number, segment.end.offset};
     return true;
 }
 
@@ -95,9 +98,9 @@ int SegmentWriter::make_segment() {
     if (!folder_.prepare()) return ENOENT;
     const std::string path =
         folder_.path_of(fmt::format("kv-{}-{:016x}-{:06}.seg", ::getpid(), *name_, n_begun_++));
-    auto file = DiskFile::open(path, DiskFile::Access::create, options_.faults);
+    auto file = files_.open(path, FileAccess::create);
     if (!file) return errno;
-    // Somebody may have held it for a stranger's, and deleted it, before it was locked.
+    // Another process may have deleted it as an unused one before it was locked.
     if (!file->try_lock() || file->is_unlinked()) return EAGAIN;
     const SegmentHeader header{options_.shape, *salt, options_.identity};
     if (const int error = file->write(0, encode(header))) {
@@ -105,7 +108,7 @@ int SegmentWriter::make_segment() {
         return error;
     }
     folder_.count();
-    own_ = Own{std::move(*file), header, table_.add(path, header), kSegmentHeaderBytes};
+    own_ = Own{std::move(file), header, table_.add(path, header), kSegmentHeaderBytes};
     return 0;
 }
 
@@ -120,13 +123,13 @@ int SegmentWriter::write(Own& own, const RecordHeader& header, std::span<const P
     std::array<std::byte, kMostRecordHeaderBytes> buffer;
     const auto bytes = std::span(buffer).first(shape.record_header_bytes());
     encode(record, own.header, bytes);
-    if (const int error = own.file.write(record.offset, bytes)) return error;
+    if (const int error = own.file->write(record.offset, bytes)) return error;
     for (const Payload& payload : payloads) {
         const uint64_t at = record.payload_offset(shape, payload.group);
         const uint64_t size = payload.bytes.size();
-        if (const int error = own.file.write(at, payload.bytes)) return error;
+        if (const int error = own.file->write(at, payload.bytes)) return error;
         const auto fill = std::span(kFill).first(aligned(size) - size);
-        if (const int error = own.file.write(at + size, fill)) return error;
+        if (const int error = own.file->write(at + size, fill)) return error;
     }
     return 0;
 }

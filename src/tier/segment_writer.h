@@ -1,13 +1,18 @@
-// SegmentWriter appends records to a segment of this process's own. When that is full, deleted by
-// somebody, or has a tail that could not be cut off, it goes on in one that nobody writes any more,
-// or in a new one.
+// SegmentWriter appends records to a segment that this process alone writes. When that is full, was
+// deleted by another process, or has a tail that could not be cut off, it goes on in a segment that
+// no process writes any more, or in a new one. WriteBreaker pauses writing to a disk that fails.
 //
-// Owner   the open file and its lock; what it wrote stays.
+// Owner   the open file and its lock; the bytes that it wrote stay on disk.
 // Threads the writer's thread.
+// Cost    append computes a checksum of the payloads and writes them; it lists the folder when a
+//         segment begins or the quota is reached.
+// Effects append deletes segments that were unused longest to keep within the quota.
 // Errors  an errno; the segment then ends where it ended before.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,7 +20,7 @@
 #include <vector>
 
 #include "tier/segment_folder.h"
-#include "tier/segment_scan.h"
+#include "tier/segment_reader.h"
 #include "tier/segment_table.h"
 
 namespace kvik {
@@ -25,7 +30,6 @@ struct SegmentWriterOptions {
     Identity identity = {};
     uint64_t segment_bytes = 0;  // a segment is full before it is longer
     uint64_t quota_bytes = 0;    // over all segments in the folder
-    DiskFaults* faults = nullptr;
 };
 
 // A segment that another process left, as a scan found it.
@@ -49,18 +53,21 @@ struct Appended {
 
 class SegmentWriter {
   public:
-    SegmentWriter(const SegmentWriterOptions& options, SegmentFolder& folder, SegmentTable& table);
+    // All that is borrowed outlives the writer.
+    SegmentWriter(const SegmentWriterOptions& options, FileSystem& files, SegmentFolder& folder,
+                  SegmentTable& table);
 
-    // Used only if nobody writes it, and nobody has written it since the scan.
+    // Gives the writer a segment to go on in. It does so only if no process writes it or has
+    // written it since the scan.
     void offer(LeftSegment segment) { left_.push_back(std::move(segment)); }
 
-    // header: kind, ns, parent, id and tokens; the rest follows from the payloads, which come in
+    // header: kind, ns, parent, hash and tokens; the rest follows from the payloads, which come in
     // the order of their groups.
     Appended append(RecordHeader header, std::span<const Payload> payloads);
 
   private:
     struct Own {
-        DiskFile file;
+        std::unique_ptr<DiskFile> file;
         SegmentHeader header;
         uint32_t number;
         uint64_t n_bytes;
@@ -74,12 +81,36 @@ class SegmentWriter {
     bool make_room(uint64_t n_bytes, uint64_t quota_bytes);
 
     SegmentWriterOptions options_;
+    FileSystem& files_;
     SegmentFolder& folder_;
     SegmentTable& table_;
     std::optional<Own> own_;
     std::vector<LeftSegment> left_;  // the last used last
     std::optional<uint64_t> name_;   // in the names of all that it begins
     uint32_t n_begun_ = 0;
+};
+
+// Makes writes to a failing disk rarer and rarer, until one succeeds.
+// After the n-th failure in a row the next 2^n saves, at most 1024, are not tried. It counts and
+// has no clock, so that what happens is a function of the calls alone. All calls are O(1).
+class WriteBreaker {
+  public:
+    static constexpr uint32_t kMostPassed = 1024;
+
+    bool lets_through() {
+        if (n_to_pass_ == 0) return true;
+        --n_to_pass_;
+        return false;
+    }
+    void note_failure() {
+        pause_ = std::min(2 * pause_, kMostPassed);
+        n_to_pass_ = pause_;
+    }
+    void note_success() { pause_ = 1; }
+
+  private:
+    uint32_t pause_ = 1;
+    uint32_t n_to_pass_ = 0;
 };
 
 }  // namespace kvik

@@ -44,7 +44,7 @@ inline NamespaceKey rig_namespace(uint64_t number = 0) {
 struct RigBlock {
     NamespaceKey ns;
     BlockHash parent = {};
-    BlockHash id = {};
+    BlockHash hash = {};
     std::vector<TokenId> tokens = {};
 };
 
@@ -57,19 +57,20 @@ inline std::vector<RigBlock> rig_path(uint32_t sequence, uint32_t n_blocks,
         for (uint32_t i = 0; i < kRigBlockTokens; ++i)
             block.tokens.push_back(
                 static_cast<TokenId>(philox4x32({i, index, sequence, 0}, {1, 2})[0] % 50000));
-        block.id = parent = block_hash(ns, block.parent, block.tokens);
+        block.hash = parent = block_hash(ns, block.parent, block.tokens);
         path.push_back(std::move(block));
     }
     return path;
 }
 
 // What that block's KV of a group is: [n_bytes], a function of all that KV depends on.
-inline std::vector<std::byte> rig_kv(const BlockHash& id, uint32_t group,
+inline std::vector<std::byte> rig_kv(const BlockHash& hash, uint32_t group,
                                      uint64_t n_bytes = kRigBlockBytes) {
     std::vector<std::byte> bytes(n_bytes);
     for (uint64_t at = 0; at < n_bytes; at += 16) {
-        const auto four = philox4x32({static_cast<uint32_t>(at), group, 7, 7},
-                                     {static_cast<uint32_t>(id[0]), static_cast<uint32_t>(id[1])});
+        const auto four =
+            philox4x32({static_cast<uint32_t>(at), group, 7, 7},
+                       {static_cast<uint32_t>(hash[0]), static_cast<uint32_t>(hash[1])});
         std::memcpy(bytes.data() + at, four.data(), std::min<uint64_t>(16, n_bytes - at));
     }
     return bytes;
@@ -86,7 +87,7 @@ class RigSaves {
             .ticket = ++n_tickets_, .ns = block.ns, .parent = block.parent, .tokens = block.tokens};
         for (const uint32_t group : groups) {
             bytes_.push_back(
-                std::make_unique<std::vector<std::byte>>(rig_kv(block.id, group, block_bytes_)));
+                std::make_unique<std::vector<std::byte>>(rig_kv(block.hash, group, block_bytes_)));
             save.groups.emplace_back(group, *bytes_.back());
         }
         return tier_.save(std::move(save));
@@ -95,7 +96,7 @@ class RigSaves {
     void make(const RigBlock& block) {
         for (uint32_t group = 0; group < kRigGroups; ++group)
             bytes_.push_back(
-                std::make_unique<std::vector<std::byte>>(rig_kv(block.id, group, block_bytes_)));
+                std::make_unique<std::vector<std::byte>>(rig_kv(block.hash, group, block_bytes_)));
     }
     bool save_made(const RigBlock& block, size_t index) {
         SaveRequest save{
@@ -131,7 +132,7 @@ inline Read read_rig(DiskTier& tier, TierRef ref, const RigBlock& block, uint32_
                      uint64_t block_bytes = kRigBlockBytes) {
     std::vector<std::byte> to(block_bytes);
     if (!tier.read(ref, group, block.tokens, to)) return Read::miss;
-    return to == rig_kv(block.id, group, block_bytes) ? Read::right : Read::wrong;
+    return to == rig_kv(block.hash, group, block_bytes) ? Read::right : Read::wrong;
 }
 
 }  // namespace kvik

@@ -20,10 +20,10 @@ GOOD = {
     "src/base/result.h": ESSAY + "enum class ErrorKind : int { failed = 1, usage = 2 };\n",
     "src/base/result.cpp": '#include "base/result.h"\n',
     "src/base/result_test.cpp": '#include "base/result.h"\n',
-    "src/cache/spec.h": ESSAY + '#include "base/result.h"\n',
+    "src/cache/kv_spec.h": ESSAY + '#include "base/result.h"\n',
     "src/cache/pool.h": ESSAY,
     "src/testing/rig.h": ESSAY + '#include "cache/pool.h"\n',
-    "src/model/model.h": ESSAY + '#include "cache/spec.h"\n',
+    "src/model/model.h": ESSAY + '#include "cache/kv_spec.h"\n',
     "src/model/model.cpp": '#include "model/model.h"\n#include <vector>\n',
     "src/model/model_test.cpp": '#include "model/model.h"\n#include "testing/rig.h"\n',
     "src/cli/main.cpp": '#include "model/model.h"\n',
@@ -61,7 +61,7 @@ class Laws(unittest.TestCase):
         self.assertEqual(run({})[:2], (0, []))
 
     def test_an_include_against_the_arrows(self):
-        self.assert_found({"src/kernels/k.cpp": '#include "cache/spec.h"\n'},
+        self.assert_found({"src/kernels/k.cpp": '#include "cache/kv_spec.h"\n'},
                           "kernels may not include cache")
 
     def test_the_test_rig_is_for_tests_alone(self):
@@ -70,7 +70,7 @@ class Laws(unittest.TestCase):
 
     def test_a_header_behind_a_narrow_arrow(self):
         self.assert_found({"src/model/m.cpp": '#include "cache/pool.h"\n'},
-                          "model may include only cache/spec.h")
+                          "model may include only cache/kv_spec.h")
 
     def test_a_module_without_a_line_in_cmake(self):
         self.assert_found({"src/other/o_test.cpp": ""}, "no kvik_module(other")
@@ -78,7 +78,7 @@ class Laws(unittest.TestCase):
     def test_a_circle_of_modules(self):
         self.assert_found({
             "CMakeLists.txt": CMAKE.replace("(base)", "(base DEPENDS cache)"),
-            "src/base/b.cpp": '#include "cache/spec.h"\n'}, "base -> cache -> base")
+            "src/base/b.cpp": '#include "cache/kv_spec.h"\n'}, "base -> cache -> base")
 
     def test_an_include_of_nothing(self):
         self.assert_found({"src/base/b.cpp": '#include "base/gone.h"\n'}, '"base/gone.h" is no file')

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/digest.h"
-#include "cache/cache_budget.h"
+#include "cache/prefix/prefix_cache.h"
 #include "kvik/kvik.h"
 #include "sample/sampler.h"
 

@@ -1,229 +1,229 @@
-// The nodes of the prefix tree: how they come, change between resident and offloaded, and go.
 #include "cache/prefix/prefix_cache.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/check.h"
+#include "cache/prefix/prefix_evictor.h"
+#include "cache/prefix/prefix_reader.h"
 
 namespace kvik {
 
-PrefixCache::PrefixCache(const PrefixCacheOptions& options)
-    : options_(options), windows_(1, 0), logits_(options.logits_bytes) {
-    KVIK_CHECK(options.block_tokens > 0, "a block has tokens");
-    if (options.groups) {
-        windows_.clear();
-        for (const KvGroup& group : options.groups->groups) windows_.push_back(group.window);
-        n_full_ = static_cast<uint32_t>(std::ranges::count(windows_, 0u));
-        most_window_ = *std::ranges::max_element(windows_);
-    }
-    KVIK_CHECK(windows_.size() <= kMostGroups, "a group is a bit of a mask");
-    KVIK_CHECK(n_full_ > 0 && std::all_of(windows_.begin(), windows_.begin() + n_full_,
-                                          [](uint32_t window) { return window == 0; }),
-               "full groups come first, and there is one");
-    // A root lives only while it has a child; one more while the least recently used offloaded node
-    // goes.
-    const uint64_t n_nodes = 2ull * (uint64_t{options.n_blocks} + options.n_offloaded) + 2;
-    nodes_.reserve(n_nodes);
-    blocks_.reserve(n_nodes * windows_.size());
-    free_.reserve(n_nodes);
-}
-
 PrefixCache::~PrefixCache() {
-    KVIK_CHECK(n_pinned_ == 0, "the tree outlives its pins");
+    KVIK_CHECK(nodes_.pins.n_held() == 0, "the cache outlives its pins");
 }
 
-bool PrefixCache::is_alive(const NodeHandle& handle) const {
-    return handle.index < nodes_.size() && nodes_[handle.index].generation == handle.generation &&
-           nodes_[handle.index].parent != kNone;
+// ---- hits ----
+
+PrefixHit PrefixCache::match(const NamespaceKey& ns, std::span<const TokenId> tokens) const {
+    return PrefixReader(nodes_).match(ns, tokens);
 }
 
-bool PrefixCache::is_resident(const NodeHandle& handle) const {
-    return is_alive(handle) && nodes_[handle.index].is_resident;
+PathReport PrefixCache::explain(const NamespaceKey& ns, std::span<const TokenId> tokens) const {
+    return PrefixReader(nodes_).explain(ns, tokens);
 }
 
-// ---- coming and going ----
+void PrefixCache::use(const PrefixHit& hit) {
+    if (hit.n_tokens == 0) return;
+    ++nodes_.counters.n_hits;
+    nodes_.counters.hit_tokens += hit.n_tokens;
+    if (!hit.logits.empty()) ++nodes_.counters.logits_hits;
+    if (!nodes_.is_resident(hit.node)) return;
+    if (!hit.logits.empty()) nodes_.logits.use(PrefixReader(nodes_).logits_key(hit));
+    nodes_.touch_path(hit.node.index, PathUse::hit);
+}
 
-uint32_t PrefixCache::new_slot() {
-    if (free_.empty()) {
-        KVIK_CHECK(nodes_.size() < nodes_.capacity(), "no more nodes than there may be");
-        nodes_.emplace_back();
-        for (uint32_t g = 0; g < n_groups(); ++g) blocks_.emplace_back();
-        return static_cast<uint32_t>(nodes_.size() - 1);
+InsertReport PrefixCache::insert(const NamespaceKey& ns, std::span<const TokenId> tokens,
+                                 std::span<const GroupBlocks> groups, InsertKind kind) {
+    return PrefixWriter(nodes_).insert(ns, tokens, groups, kind);
+}
+
+bool PrefixCache::store_logits(const NamespaceKey& ns, std::span<const TokenId> tokens,
+                               std::span<const float> logits) {
+    const PrefixPath path = nodes_.index.walk_resident(ns, tokens);
+    if (tokens.empty()) return false;
+    if (nodes_.residency.usable_tokens(path, KvState::in_ram) != tokens.size()) return false;
+    const auto n_rows = static_cast<uint32_t>(tokens.size()) - nodes_.index[path.end()].begin;
+    return nodes_.logits.put({path.end(), n_rows}, logits);
+}
+
+// ---- pins ----
+
+Pin& Pin::operator=(Pin&& other) noexcept {
+    if (this != &other) {
+        if (cache_) cache_->unpin(node_);
+        cache_ = std::exchange(other.cache_, nullptr);
+        node_ = other.node_;
     }
-    const uint32_t node = free_.back();
-    free_.pop_back();
-    return node;
+    return *this;
 }
 
-uint32_t PrefixCache::new_node(uint32_t parent, std::span<const TokenId> tokens) {
-    const uint32_t at = new_slot();
-    Node& node = nodes_[at];
-    node.parent = parent;
-    node.begin = nodes_[parent].begin + static_cast<uint32_t>(nodes_[parent].tokens.size());
-    node.inserted = tick_ + 1;                   // of the touch that follows
-    node.tokens.reserve(options_.block_tokens);  // a tail grows in place
-    node.tokens.assign(tokens.begin(), tokens.end());
-    return at;
+Pin::~Pin() {
+    if (cache_) cache_->unpin(node_);
 }
 
-void PrefixCache::free_node(uint32_t node) {
-    const uint32_t generation = nodes_[node].generation + 1;
-    nodes_[node] = Node{};
-    nodes_[node].generation = generation;
-    free_.push_back(node);
+std::optional<Pin> PrefixCache::pin(const PrefixHit& hit) {
+    if (hit.n_tokens == 0 || !nodes_.is_resident(hit.node)) return std::nullopt;
+    const uint32_t node = hit.node.index;
+    nodes_.pins.add(node);
+    nodes_.update_order(node);
+    nodes_.points.add(node, hit.n_tokens - nodes_.index[node].begin);
+    return Pin(*this, node);
 }
 
-uint32_t PrefixCache::root_of(const NamespaceKey& ns) {
-    const auto [root, is_new] = roots_.try_emplace(ns, kNone);
-    if (is_new) {
-        root->second = new_slot();
-        nodes_[root->second].ns = &root->first;
-        nodes_[root->second].is_resident = true;
-    }
-    return root->second;
+void PrefixCache::unpin(uint32_t node) {
+    nodes_.pins.remove(node);
+    nodes_.update_order(node);
 }
 
-void PrefixCache::remove(uint32_t node) {
-    const uint32_t parent = nodes_[node].parent;
-    if (nodes_[node].is_resident)
-        leave_resident(node);
-    else
-        leave_offloaded(node);
-    free_node(node);
-    after_loss_of_child(parent);
+bool PrefixCache::pin_until(const PrefixHit& hit, double until_ms) {
+    if (hit.n_tokens == 0 || !nodes_.is_resident(hit.node) || until_ms <= nodes_.now_ms)
+        return false;
+    const uint32_t node = hit.node.index;
+    if (!nodes_.pins.add_until(node, until_ms)) return false;
+    nodes_.update_order(node);
+    nodes_.points.add(node, hit.n_tokens - nodes_.index[node].begin);
+    return true;
 }
 
-void PrefixCache::after_loss_of_child(uint32_t parent) {
-    Node& node = nodes_[parent];
-    if (node.ns == nullptr)
-        return node.is_resident ? enter_order(parent) : enter_offloaded_leaves(parent);
-    if (!node.resident.empty() || !node.offloaded.empty()) return;
-    roots_.erase(*node.ns);
-    free_node(parent);
+void PrefixCache::set_clock(double now_ms) {
+    nodes_.now_ms = std::max(nodes_.now_ms, now_ms);
+    while (const std::optional<uint32_t> node = nodes_.pins.end_next(nodes_.now_ms))
+        nodes_.update_order(*node);
 }
 
-// ---- lists of children ----
+// ---- releasing ----
 
-void PrefixCache::add_to(std::vector<uint32_t>& list, uint32_t node) {
-    const size_t slot = match(list, nodes_[node].tokens).slot;
-    list.insert(list.begin() + static_cast<std::ptrdiff_t>(slot), node);
-}
-
-void PrefixCache::take_from(std::vector<uint32_t>& list, uint32_t node) {
-    const size_t slot = match(list, nodes_[node].tokens).slot;
-    KVIK_CHECK(slot < list.size() && list[slot] == node, "a child stands where its tokens say");
-    list.erase(list.begin() + static_cast<std::ptrdiff_t>(slot));
-    if (list.size() * 2 < list.capacity()) list.shrink_to_fit();
-}
-
-static uint32_t common_prefix(std::span<const TokenId> a, std::span<const TokenId> b) {
-    const size_t n = std::min(a.size(), b.size());
-    return static_cast<uint32_t>(std::mismatch(a.begin(), a.begin() + n, b.begin()).first -
-                                 a.begin());
-}
-
-// Logits live with the leftmost resident node that covers their tokens, where match looks.
-void PrefixCache::join_resident(uint32_t node) {
-    const uint32_t parent = nodes_[node].parent;
-    leave_order(parent);
-    std::vector<uint32_t>& siblings = nodes_[parent].resident;
-    add_to(siblings, node);
-    nodes_[node].is_resident = true;
-    const size_t slot = match(siblings, nodes_[node].tokens).slot;
-    if (slot + 1 < siblings.size()) {
-        const uint32_t right = siblings[slot + 1];
-        logits_.move({right, node, common_prefix(nodes_[node].tokens, nodes_[right].tokens)});
-    }
-    stats_.cached_tokens += nodes_[node].tokens.size();
-}
-
-void PrefixCache::leave_resident(uint32_t node) {
-    leave_order(node);
-    drop_resume_points(node);
-    clear_blocks(node, 0);
-    std::vector<uint32_t>& siblings = nodes_[nodes_[node].parent].resident;
-    const size_t slot = match(siblings, nodes_[node].tokens).slot;
-    if (slot + 1 < siblings.size()) {
-        const uint32_t right = siblings[slot + 1];
-        logits_.move({node, right, common_prefix(nodes_[node].tokens, nodes_[right].tokens)});
-    }
-    logits_.drop(node);
-    take_from(siblings, node);
-    nodes_[node].is_resident = false;
-    stats_.cached_tokens -= nodes_[node].tokens.size();
-}
-
-void PrefixCache::join_offloaded(uint32_t node) {
-    leave_offloaded_leaves(nodes_[node].parent);
-    add_to(nodes_[nodes_[node].parent].offloaded, node);
-    ++n_offloaded_;
-    enter_offloaded_leaves(node);
-}
-
-void PrefixCache::leave_offloaded(uint32_t node) {
-    leave_offloaded_leaves(node);
-    drop_read(node);
-    take_from(nodes_[nodes_[node].parent].offloaded, node);
-    --n_offloaded_;
-}
-
-// ---- offloading ----
-
-// Only its tokens and its record stay. Of offloaded siblings, too, none begins another.
-void PrefixCache::offload(uint32_t leaf) {
-    if (options_.n_offloaded == 0) return remove(leaf);
-    const uint32_t parent = nodes_[leaf].parent;
-    leave_resident(leaf);
-    nodes_[leaf].evicted_ms = now_ms_;
-    nodes_[leaf].rank.is_fresh = true;
-    const std::span<const TokenId> tokens = nodes_[leaf].tokens;
-    const Match nearest = match(nodes_[parent].offloaded, tokens);
-    if (nearest.child != kNone && nearest.n_tokens == tokens.size()) {  // it begins that one
-        absorb(nearest.child, leaf);
-        free_node(leaf);
-    } else {
-        if (nearest.child != kNone && nearest.n_tokens == nodes_[nearest.child].tokens.size()) {
-            leave_offloaded(nearest.child);
-            absorb(leaf, nearest.child);
-            free_node(nearest.child);
+void PrefixCache::forget(const NamespaceKey& ns, std::span<const TokenId> tokens, uint32_t from,
+                         ForgetKind kind) {
+    for (const uint32_t node : PrefixReader(nodes_).path_to_forget(ns, tokens, from)) {
+        if (kind == ForgetKind::now) {
+            nodes_.counters.forgotten_blocks += nodes_.residency.n_blocks_of(node);
+            nodes_.remove(node);
+        } else if (nodes_.index[node].is_resident) {
+            nodes_.order.set_fresh(node, false);
         }
-        join_offloaded(leaf);
     }
-    after_loss_of_child(parent);
-    trim_offloaded();
 }
 
-// The history, record and children of one of two nodes whose tokens begin alike go to the other,
-// which has no children of its own if that one has.
-void PrefixCache::absorb(uint32_t node, uint32_t other) {
-    Node& to = nodes_[node];
-    Node& from = nodes_[other];
-    if (from.tier.n_tokens > to.tier.n_tokens) set_tier(node, from.tier);
-    leave_offloaded_leaves(node);
-    to.n_uses = std::max(to.n_uses, from.n_uses);
-    to.last_use = std::max(to.last_use, from.last_use);
-    if (!from.offloaded.empty()) {
-        KVIK_CHECK(to.offloaded.empty() && to.tokens.size() == from.tokens.size(),
-                   "children go to the same tokens");
-        to.offloaded = std::move(from.offloaded);
-        for (const uint32_t child : to.offloaded) nodes_[child].parent = node;
+uint32_t PrefixCache::evict(uint32_t n_blocks) {
+    return PrefixEvictor(nodes_).evict(n_blocks);
+}
+
+uint32_t PrefixCache::release_shared(uint32_t n_leaves) {
+    return PrefixEvictor(nodes_).release_shared(n_leaves);
+}
+
+// ---- the tier below ----
+
+LoadPlan PrefixCache::plan_load(const NamespaceKey& ns, std::span<const TokenId> tokens) const {
+    return PrefixReader(nodes_).plan_load(ns, tokens);
+}
+
+bool PrefixCache::load_back(const LoadItem& item, const BlockRef& block) {
+    return PrefixWriter(nodes_).load_back(item, block);
+}
+
+void PrefixCache::lose(const LoadItem& item) {
+    PrefixWriter(nodes_).lose(item);
+}
+
+std::vector<SaveItem> PrefixCache::unsaved(const NamespaceKey& ns,
+                                           std::span<const TokenId> tokens) {
+    return PrefixWriter(nodes_).unsaved(ns, tokens);
+}
+
+void PrefixCache::note_saved(const NodeHandle& node, const TierRecord& record) {
+    PrefixWriter(nodes_).note_saved(node, record);
+}
+
+EndHashes PrefixCache::end_hashes(const NamespaceKey& ns, std::span<const TokenId> tokens) {
+    KVIK_CHECK(!tokens.empty(), "a block has tokens");
+    const uint32_t block_tokens = nodes_.index.block_tokens();
+    const PrefixPath path = nodes_.index.walk_resident(ns, tokens);
+    const size_t begin = (tokens.size() - 1) / block_tokens * block_tokens;  // of the last block
+    size_t at = std::min<size_t>(begin, path.n_tokens / block_tokens * block_tokens);
+    EndHashes ends;
+    if (at > 0) ends.parent = nodes_.index.block_hash(ns, path.nodes[at / block_tokens - 1]);
+    for (; at < begin; at += block_tokens)
+        ends.parent = block_hash(ns, ends.parent, tokens.subspan(at, block_tokens));
+    ends.hash = block_hash(ns, ends.parent, tokens.subspan(begin));
+    return ends;
+}
+
+NodeHandle PrefixCache::add_offloaded(const NamespaceKey& ns,
+                                      const std::optional<NodeHandle>& parent,
+                                      std::span<const TokenId> tokens, TierRef ref,
+                                      uint32_t group_mask) {
+    const auto n_tokens = static_cast<uint32_t>(tokens.size());
+    return PrefixWriter(nodes_).add_offloaded(
+        ns, parent, tokens, {.ref = ref, .group_mask = group_mask, .n_tokens = n_tokens});
+}
+
+void PrefixCache::drop_tier(const std::function<bool(TierRef)>& is_gone) {
+    PrefixWriter(nodes_).drop_tier(is_gone);
+}
+
+// ---- accounts ----
+
+std::vector<TreeLine> PrefixCache::draw(uint32_t most_lines) const {
+    return PrefixReader(nodes_).draw(most_lines);
+}
+
+TreeAccounts PrefixCache::accounts() const {
+    return PrefixReader(nodes_).accounts();
+}
+
+PrefixStats PrefixCache::stats() const {
+    PrefixStats stats = nodes_.counters;
+    stats.cached_blocks = nodes_.residency.n_blocks();
+    stats.n_offloaded = nodes_.index.n_offloaded();
+    stats.pinned_blocks = nodes_.pins.n_timed_blocks();
+    stats.n_bytes = nodes_.n_bytes();
+    return stats;
+}
+
+// ---- the budget ----
+
+static constexpr uint64_t kPoolBytes = sizeof(uint32_t) + sizeof(BlockId);  // count, free list
+static constexpr uint64_t kMostBlocks = 1u << 30;
+
+static uint64_t index_bytes(const KvSpec& spec, uint64_t n_blocks, uint64_t n_offloaded) {
+    return PrefixCache::index_bytes({.n_blocks = static_cast<uint32_t>(n_blocks),
+                                     .n_offloaded = static_cast<uint32_t>(n_offloaded),
+                                     .block_tokens = spec.block_tokens,
+                                     .n_groups = spec.n_groups()});
+}
+
+// Stored logits get one sixteenth of the bytes: a row is about as large as a block of a small
+// model, and one row serves one prompt. Offloaded nodes get a fourth of that. When this would leave
+// no room for a block, both get nothing.
+Result<CacheBudget> plan_cache(const KvSpec& spec, uint64_t cache_bytes) {
+    const uint64_t empty = index_bytes(spec, 0, 0);
+    const uint64_t per_node = index_bytes(spec, 1, 0) - empty;
+    const uint64_t per_block = spec.block_bytes() + kPoolBytes + per_node;
+    uint64_t logits_bytes = cache_bytes / 16;
+    uint64_t n_offloaded = std::min(cache_bytes / 64 / per_node, kMostBlocks);
+    const auto blocks_for = [&](uint64_t other_bytes) {
+        return other_bytes < cache_bytes ? (cache_bytes - other_bytes) / per_block : 0;
+    };
+    uint64_t n_blocks = blocks_for(logits_bytes + empty + n_offloaded * per_node);
+    if (n_blocks == 0) {
+        logits_bytes = n_offloaded = 0;
+        n_blocks = blocks_for(empty);
     }
-    enter_offloaded_leaves(node);
-}
-
-void PrefixCache::trim_offloaded() {
-    while (n_offloaded_ > options_.n_offloaded) remove(std::get<2>(*offloaded_leaves_.begin()));
-}
-
-// Ghosts go before records, and in each kind the least recently used.
-void PrefixCache::enter_offloaded_leaves(uint32_t at) {
-    const Node& node = nodes_[at];
-    if (node.is_resident || !node.offloaded.empty()) return;
-    offloaded_leaves_.emplace(node.tier.ref != kNoTier, node.last_use, at);
-}
-
-void PrefixCache::leave_offloaded_leaves(uint32_t at) {
-    offloaded_leaves_.erase({nodes_[at].tier.ref != kNoTier, nodes_[at].last_use, at});
+    if (n_blocks == 0)
+        return fail(ErrorKind::memory,
+                    fmt::format("KV cache has {} bytes, one block of {} tokens takes {}: raise "
+                                "--cache-ram",
+                                cache_bytes, spec.block_tokens, per_block + empty));
+    n_blocks = std::min(n_blocks, kMostBlocks);
+    return CacheBudget{
+        .n_blocks = static_cast<uint32_t>(n_blocks),
+        .logits_bytes = logits_bytes,
+        .n_offloaded = static_cast<uint32_t>(n_offloaded),
+        .n_bytes = empty + n_blocks * per_block + n_offloaded * per_node + logits_bytes};
 }
 
 }  // namespace kvik

@@ -9,7 +9,7 @@ namespace kvik {
 static const NamespaceKey kNs = namespace_key({"test"});
 
 static uint32_t matched(const TestRig& rig, const Tokens& tokens) {
-    return rig.tree.find(kNs, tokens).n_tokens;
+    return rig.tree.match(kNs, tokens).n_tokens;
 }
 
 // ---- matching ----
@@ -17,7 +17,7 @@ static uint32_t matched(const TestRig& rig, const Tokens& tokens) {
 TEST(PrefixCache, finds_nothing_in_another_namespace) {
     TestRig rig({});
     rig.publish(kNs, count_from(1, 40));
-    EXPECT_EQ(rig.tree.find(namespace_key({"other"}), count_from(1, 40)).n_tokens, 0u);
+    EXPECT_EQ(rig.tree.match(namespace_key({"other"}), count_from(1, 40)).n_tokens, 0u);
 }
 
 TEST(PrefixCache, keeps_the_same_tokens_of_two_namespaces_apart) {
@@ -26,8 +26,8 @@ TEST(PrefixCache, keeps_the_same_tokens_of_two_namespaces_apart) {
     rig.publish(kNs, count_from(1, 20));
     rig.publish(other, count_from(1, 20));
     EXPECT_EQ(rig.pool.n_used(), 4u);
-    EXPECT_NE(rig.tree.find(kNs, count_from(1, 20)).groups[0].blocks[0].id(),
-              rig.tree.find(other, count_from(1, 20)).groups[0].blocks[0].id());
+    EXPECT_NE(rig.tree.match(kNs, count_from(1, 20)).groups[0].blocks[0].id(),
+              rig.tree.match(other, count_from(1, 20)).groups[0].blocks[0].id());
 }
 
 TEST(PrefixCache, an_empty_prompt_finds_and_publishes_nothing) {
@@ -35,7 +35,7 @@ TEST(PrefixCache, an_empty_prompt_finds_and_publishes_nothing) {
     EXPECT_EQ(rig.tree.insert(kNs, {}, {}).n_new, 0u);
     EXPECT_EQ(matched(rig, {}), 0u);
     rig.publish(kNs, {5});
-    const PrefixHit hit = rig.tree.find(kNs, {});
+    const PrefixHit hit = rig.tree.match(kNs, {});
     EXPECT_EQ(hit.n_tokens, 0u);
     EXPECT_TRUE(hit.groups[0].blocks.empty());
     EXPECT_FALSE(rig.tree.pin(hit).has_value());
@@ -64,7 +64,7 @@ TEST_P(PrefixLengths, match_up_to_the_first_differing_token_wherever_it_is) {
         for (uint32_t at = 0; at < n; ++at) {
             Tokens asked = joined(tokens, {900});
             asked[at] = 999;
-            const PrefixHit hit = rig.tree.find(kNs, asked);
+            const PrefixHit hit = rig.tree.match(kNs, asked);
             EXPECT_EQ(hit.n_tokens, at);
             EXPECT_EQ(hit.tail_rows, at % block);
             EXPECT_EQ(hit.groups[0].blocks.size(), (at + block - 1) / block);
@@ -97,7 +97,7 @@ TEST(PrefixCache, sequences_that_diverge_inside_a_block_each_have_a_block_and_th
     EXPECT_EQ(rig.pool.n_used(), 4u) << "the whole block is shared, the tails are not";
     for (const Tokens& tail : {Tokens{50, 51, 52}, Tokens{50, 61, 62}, Tokens{40}, Tokens{50, 61},
                                Tokens{50}, Tokens{}}) {
-        const PrefixHit hit = rig.tree.find(kNs, joined(joined(common, tail), {777}));
+        const PrefixHit hit = rig.tree.match(kNs, joined(joined(common, tail), {777}));
         EXPECT_EQ(rig.read(hit), joined(common, tail));
     }
     rig.tree.check_invariants();
@@ -125,7 +125,7 @@ TEST(PrefixCache, the_first_insert_wins_and_duplicates_stay_the_callers) {
         const InsertReport report = rig.tree.insert(kNs, tokens, second.group_blocks());
         EXPECT_EQ(report.n_new, 0u);
         EXPECT_EQ(report.n_duplicates, 1u);
-        EXPECT_EQ(rig.tree.find(kNs, tokens).groups[0].blocks[0].id(), first.ids()[0]);
+        EXPECT_EQ(rig.tree.match(kNs, tokens).groups[0].blocks[0].id(), first.ids()[0]);
         EXPECT_EQ(rig.read(second), tokens);
     }
     EXPECT_EQ(rig.pool.n_used(), 2u);
@@ -135,7 +135,7 @@ TEST(PrefixCache, inserting_what_was_adopted_is_no_duplicate) {
     TestRig rig({});
     rig.publish(kNs, count_from(1, 20));
     BlockTable table = rig.table();
-    table.adopt(rig.tree.find(kNs, count_from(1, 20)));
+    table.adopt(rig.tree.match(kNs, count_from(1, 20)));
     EXPECT_EQ(rig.tree.insert(kNs, count_from(1, 20), table.group_blocks()).n_duplicates, 0u);
 }
 
@@ -147,7 +147,7 @@ TEST(PrefixCache, a_longer_fill_of_a_tail_replaces_the_shorter) {
     EXPECT_EQ(rig.pool.n_used(), 3u);
     EXPECT_EQ(rig.tree.insert(kNs, count_from(1, 23), table.group_blocks()).n_new, 1u);
     EXPECT_EQ(rig.pool.n_used(), 2u) << "the shorter tail is freed";
-    EXPECT_EQ(rig.read(rig.tree.find(kNs, count_from(1, 30))), count_from(1, 23));
+    EXPECT_EQ(rig.read(rig.tree.match(kNs, count_from(1, 30))), count_from(1, 23));
     EXPECT_EQ(rig.tree.stats().cached_tokens, 23u);
     rig.tree.check_invariants();
 }
@@ -155,9 +155,9 @@ TEST(PrefixCache, a_longer_fill_of_a_tail_replaces_the_shorter) {
 TEST(PrefixCache, a_shorter_fill_of_a_tail_changes_nothing) {
     TestRig rig({});
     rig.publish(kNs, count_from(1, 23));
-    const BlockId tail = rig.tree.find(kNs, count_from(1, 23)).groups[0].blocks[1].id();
+    const BlockId tail = rig.tree.match(kNs, count_from(1, 23)).groups[0].blocks[1].id();
     rig.publish(kNs, count_from(1, 18));
-    EXPECT_EQ(rig.tree.find(kNs, count_from(1, 18)).groups[0].blocks[1].id(), tail);
+    EXPECT_EQ(rig.tree.match(kNs, count_from(1, 18)).groups[0].blocks[1].id(), tail);
     EXPECT_EQ(rig.tree.stats().cached_tokens, 23u);
 }
 
@@ -165,7 +165,7 @@ TEST(PrefixCache, a_published_block_is_never_written_by_its_former_owner) {
     TestRig rig({.n_blocks = 16});
     BlockTable table = rig.computed(count_from(1, 18));
     rig.tree.insert(kNs, count_from(1, 18), table.group_blocks());
-    const PrefixHit published = rig.tree.find(kNs, count_from(1, 18));
+    const PrefixHit published = rig.tree.match(kNs, count_from(1, 18));
     ASSERT_TRUE(rig.extend(table, {500}));  // on in the tail
     EXPECT_NE(table.ids()[1], published.groups[0].blocks[1].id());
     table.truncate(5);  // and back into the whole block
@@ -181,7 +181,7 @@ TEST(PrefixCache, publishes_only_the_tokens_it_is_given) {
     EXPECT_EQ(matched(rig, joined(count_from(1, 18), {700, 701})), 18u);
     table.truncate(18);
     ASSERT_TRUE(rig.extend(table, {800}));
-    EXPECT_EQ(rig.read(rig.tree.find(kNs, count_from(1, 18))), count_from(1, 18));
+    EXPECT_EQ(rig.read(rig.tree.match(kNs, count_from(1, 18))), count_from(1, 18));
 }
 
 // ---- evicting ----
@@ -191,7 +191,7 @@ TEST(PrefixCache, evicts_the_least_recently_used_path_from_its_end) {
     const Tokens old = count_from(1, 48), recent = count_from(200, 48);
     rig.publish(kNs, recent);
     rig.publish(kNs, old);
-    rig.tree.use(rig.tree.find(kNs, recent));
+    rig.tree.use(rig.tree.match(kNs, recent));
     for (const uint32_t left : {32u, 16u, 0u}) {
         EXPECT_EQ(rig.tree.evict(1), 1u);
         EXPECT_EQ(matched(rig, old), left);
@@ -229,7 +229,7 @@ TEST(PrefixCache, passes_over_what_a_live_sequence_or_a_hit_shares) {
     rig.publish(kNs, count_from(1, 20));
     rig.publish(kNs, count_from(300, 20));
     BlockTable table = rig.table();
-    table.adopt(rig.tree.find(kNs, count_from(1, 20)));
+    table.adopt(rig.tree.match(kNs, count_from(1, 20)));
     EXPECT_EQ(rig.tree.evict(100), 2u);
     EXPECT_EQ(matched(rig, count_from(1, 20)), 20u);
     table.truncate(0);
@@ -243,7 +243,7 @@ TEST(PrefixCache, a_pin_guards_its_path_and_nothing_else) {
     rig.publish(kNs, joined(guarded, count_from(100, 20)));
     rig.publish(kNs, count_from(300, 20));
     {
-        const std::optional<Pin> pin = rig.tree.pin(rig.tree.find(kNs, guarded));
+        const std::optional<Pin> pin = rig.tree.pin(rig.tree.match(kNs, guarded));
         ASSERT_TRUE(pin.has_value());
         EXPECT_EQ(rig.tree.evict(100), 4u);
         EXPECT_EQ(matched(rig, joined(guarded, {100})), 32u);
@@ -255,14 +255,14 @@ TEST(PrefixCache, a_pin_guards_its_path_and_nothing_else) {
 TEST(PrefixCache, a_path_stays_until_its_last_pin_goes) {
     TestRig rig({});
     rig.publish(kNs, {1, 2});
-    std::optional<Pin> first = rig.tree.pin(rig.tree.find(kNs, Tokens{1, 2}));
-    std::optional<Pin> second = rig.tree.pin(rig.tree.find(kNs, Tokens{1, 2}));
+    std::optional<Pin> first = rig.tree.pin(rig.tree.match(kNs, Tokens{1, 2}));
+    std::optional<Pin> second = rig.tree.pin(rig.tree.match(kNs, Tokens{1, 2}));
     Pin moved = std::move(*first);
     first.reset();
     second.reset();
     EXPECT_EQ(rig.tree.evict(1), 0u);
     rig.publish(kNs, {7});
-    moved = *rig.tree.pin(rig.tree.find(kNs, Tokens{7}));
+    moved = *rig.tree.pin(rig.tree.match(kNs, Tokens{7}));
     EXPECT_EQ(rig.tree.evict(2), 1u);
     EXPECT_EQ(matched(rig, {7}), 1u);
 }
@@ -283,7 +283,7 @@ TEST(PrefixCache, letting_go_of_shared_leaves_saves_their_owner_a_copy) {
 TEST(PrefixCache, recognises_a_hit_whose_node_is_gone) {
     TestRig rig({});
     rig.publish(kNs, {1, 2});
-    PrefixHit hit = rig.tree.find(kNs, Tokens{1, 2});
+    PrefixHit hit = rig.tree.match(kNs, Tokens{1, 2});
     rig.tree.release_shared(1);
     rig.publish(kNs, {8, 9});  // another node in the same logical block
     EXPECT_FALSE(rig.tree.pin(hit).has_value());
@@ -297,7 +297,7 @@ TEST(PrefixCacheDeath, stops_when_a_pin_outlives_the_tree) {
         {
             auto rig = std::make_unique<TestRig>(TestRigOptions{});
             rig->publish(kNs, {1});
-            const std::optional<Pin> pin = rig->tree.pin(rig->tree.find(kNs, Tokens{1}));
+            const std::optional<Pin> pin = rig->tree.pin(rig->tree.match(kNs, Tokens{1}));
             rig.reset();
         },
         "outlives its pins");
@@ -333,8 +333,8 @@ TEST(PrefixCache, counts_what_it_did) {
     TestRig rig({});
     rig.publish(kNs, count_from(1, 20));
     rig.publish(kNs, count_from(1, 22));
-    rig.tree.use(rig.tree.find(kNs, count_from(1, 21)));
-    rig.tree.use(rig.tree.find(kNs, Tokens{999}));
+    rig.tree.use(rig.tree.match(kNs, count_from(1, 21)));
+    rig.tree.use(rig.tree.match(kNs, Tokens{999}));
     const PrefixStats stats = rig.tree.stats();
     EXPECT_EQ(stats.n_hits, 1u);
     EXPECT_EQ(stats.hit_tokens, 21u);

@@ -35,7 +35,7 @@ TEST(PrefixExplain, sees_no_difference_where_nothing_else_is_known) {
 TEST(PrefixExplain, of_several_continuations_names_the_most_recent) {
     TestRig rig({.n_blocks = 16});
     for (const TokenId next : {500, 700, 600}) rig.publish(kNs, joined(count_from(1, 16), {next}));
-    rig.tree.use(rig.tree.find(kNs, joined(count_from(1, 16), {700})));
+    rig.tree.use(rig.tree.match(kNs, joined(count_from(1, 16), {700})));
     const PathReport report = rig.tree.explain(kNs, joined(count_from(1, 16), {650}));
     ASSERT_TRUE(report.difference.has_value());
     EXPECT_EQ(report.difference->old_tokens, Tokens{700});
@@ -64,9 +64,9 @@ TEST(PrefixDraw, tells_ram_from_tier_from_ghost_and_what_is_held) {
     TestRig rig({.n_blocks = 16, .n_offloaded = 8});
     rig.publish(kNs, count_from(1, 60));
     const std::vector<SaveItem> items = rig.tree.unsaved(kNs, count_from(1, 60));
-    rig.tree.note_saved(items[2].node, 1, 1, 16);
+    rig.tree.note_saved(items[2].node, {1, 1, 16});
     rig.tree.release_shared(2);  // the items hold shares
-    const PrefixHit hit = rig.tree.find(kNs, count_from(1, 32));
+    const PrefixHit hit = rig.tree.match(kNs, count_from(1, 32));
     ASSERT_TRUE(rig.tree.pin_until(hit, 5));
     const std::vector<TreeLine> lines = rig.tree.draw(100);
     ASSERT_EQ(lines.size(), 1u);

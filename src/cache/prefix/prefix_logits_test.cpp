@@ -1,4 +1,4 @@
-// Laws of the logits that the prefix tree keeps: a prompt cached to its end needs no forward pass.
+// Laws of the logits that the prefix cache keeps: a prompt cached to its end needs no forward pass.
 #include <gtest/gtest.h>
 
 #include "cache/test_rig.h"
@@ -16,7 +16,7 @@ static bool store(TestRig& rig, const Tokens& tokens, float value) {
 }
 // The value stored for exactly these tokens; -1: nothing.
 static float stored(const TestRig& rig, const Tokens& tokens) {
-    const PrefixHit hit = rig.tree.find(kNs, tokens);
+    const PrefixHit hit = rig.tree.match(kNs, tokens);
     return hit.logits.empty() ? -1.0f : hit.logits[0];
 }
 
@@ -76,7 +76,7 @@ TEST(PrefixLogits, go_with_the_last_block_that_holds_their_last_token) {
     rig.publish(kNs, joined(count_from(1, 17), {800}));
     ASSERT_TRUE(store(rig, count_from(1, 20), 1));
     ASSERT_TRUE(store(rig, count_from(1, 17), 2));
-    rig.tree.use(rig.tree.find(kNs, joined(count_from(1, 17), {800})));
+    rig.tree.use(rig.tree.match(kNs, joined(count_from(1, 17), {800})));
     rig.tree.evict(1);
     rig.publish(kNs, count_from(1, 20));
     EXPECT_EQ(stored(rig, count_from(1, 20)), -1.0f);
@@ -90,7 +90,7 @@ TEST(PrefixLogits, stay_within_their_budget_the_least_recently_used_making_room)
     for (const TokenId i : {1, 2, 3}) rig.publish(kNs, {i});
     ASSERT_TRUE(store(rig, {1}, 1));
     ASSERT_TRUE(store(rig, {2}, 2));
-    rig.tree.use(rig.tree.find(kNs, Tokens{1}));
+    rig.tree.use(rig.tree.match(kNs, Tokens{1}));
     ASSERT_TRUE(store(rig, {3}, 3));
     EXPECT_EQ(stored(rig, {1}), 1.0f);
     EXPECT_EQ(stored(rig, {2}), -1.0f);

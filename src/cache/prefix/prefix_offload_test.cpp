@@ -1,5 +1,5 @@
-// Laws of the prefix tree's offloaded nodes: what was evicted is known by name, and comes back from
-// a tier.
+// Laws of the prefix cache's offloaded nodes: what was evicted is known by name, and comes back
+// from a tier.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ struct Shelf {
                 blocks[{last, group}] = {bytes.begin(), bytes.end()};
                 mask |= 1u << group;
             }
-            rig.tree.note_saved(item.node, last, mask, static_cast<uint32_t>(item.tokens.size()));
+            rig.tree.note_saved(item.node, {last, mask, static_cast<uint32_t>(item.tokens.size())});
         }
         return items.size();
     }
@@ -43,7 +43,7 @@ struct Shelf {
     size_t load_back(const Tokens& tokens) {
         const LoadPlan plan = rig.tree.plan_load(kNs, tokens);
         for (const LoadItem& item : plan.items) EXPECT_TRUE(read(item));
-        EXPECT_GE(rig.tree.find(kNs, tokens).n_tokens, plan.n_tokens);
+        EXPECT_GE(rig.tree.match(kNs, tokens).n_tokens, plan.n_tokens);
         rig.tree.check_invariants();
         return plan.items.size();
     }
@@ -66,7 +66,7 @@ TEST(PrefixOffload, what_was_evicted_is_still_known_and_since_when) {
     EXPECT_EQ(report.n_evicted, 24u);
     EXPECT_EQ(report.n_on_tier, 0u);
     EXPECT_EQ(report.evicted_ms, 70.0);
-    EXPECT_EQ(rig.tree.find(kNs, count_from(1, 50)).n_known, 40u);
+    EXPECT_EQ(rig.tree.match(kNs, count_from(1, 50)).n_known, 40u);
     EXPECT_EQ(rig.tree.stats().n_offloaded, 2u);
     rig.tree.check_invariants();
 }
@@ -74,14 +74,14 @@ TEST(PrefixOffload, what_was_evicted_is_still_known_and_since_when) {
 TEST(PrefixOffload, a_ghost_that_is_published_again_has_its_history) {
     TestRig rig({.n_blocks = 4, .policy = EvictionPolicy::lfu, .n_offloaded = 4});
     rig.publish(kNs, {1});
-    for (int i = 0; i < 3; ++i) rig.tree.use(rig.tree.find(kNs, Tokens{1}));
+    for (int i = 0; i < 3; ++i) rig.tree.use(rig.tree.match(kNs, Tokens{1}));
     rig.tree.evict(1);
-    EXPECT_EQ(rig.tree.find(kNs, Tokens{1}).n_tokens, 0u);
+    EXPECT_EQ(rig.tree.match(kNs, Tokens{1}).n_tokens, 0u);
     rig.publish(kNs, {1});
     rig.publish(kNs, {2});
-    for (int i = 0; i < 2; ++i) rig.tree.use(rig.tree.find(kNs, Tokens{2}));
+    for (int i = 0; i < 2; ++i) rig.tree.use(rig.tree.match(kNs, Tokens{2}));
     rig.tree.evict(1);
-    EXPECT_EQ(rig.tree.find(kNs, Tokens{1}).n_tokens, 1u);
+    EXPECT_EQ(rig.tree.match(kNs, Tokens{1}).n_tokens, 1u);
 }
 
 TEST(PrefixOffload, keeps_no_more_offloaded_nodes_than_it_may_the_least_recent_go) {
@@ -90,7 +90,7 @@ TEST(PrefixOffload, keeps_no_more_offloaded_nodes_than_it_may_the_least_recent_g
     rig.tree.evict(6);
     rig.tree.check_invariants();
     for (TokenId i = 1; i <= 6; ++i)
-        EXPECT_EQ(rig.tree.find(kNs, Tokens{i}).n_known, i > 3 ? 1u : 0u) << i;
+        EXPECT_EQ(rig.tree.match(kNs, Tokens{i}).n_known, i > 3 ? 1u : 0u) << i;
 }
 
 TEST(PrefixOffload, ghosts_go_before_records) {
@@ -99,9 +99,9 @@ TEST(PrefixOffload, ghosts_go_before_records) {
     for (TokenId i = 1; i <= 3; ++i) rig.publish(kNs, {i});
     EXPECT_EQ(shelf.save({1}), 1u);
     rig.tree.evict(3);
-    EXPECT_EQ(rig.tree.find(kNs, Tokens{1}).n_known, 1u) << "the oldest, but it can come back";
-    EXPECT_EQ(rig.tree.find(kNs, Tokens{2}).n_known, 0u);
-    EXPECT_EQ(rig.tree.find(kNs, Tokens{3}).n_known, 1u);
+    EXPECT_EQ(rig.tree.match(kNs, Tokens{1}).n_known, 1u) << "the oldest, but it can come back";
+    EXPECT_EQ(rig.tree.match(kNs, Tokens{2}).n_known, 0u);
+    EXPECT_EQ(rig.tree.match(kNs, Tokens{3}).n_known, 1u);
 }
 
 TEST(PrefixOffload, tails_of_one_sequence_are_one_ghost) {
@@ -112,7 +112,7 @@ TEST(PrefixOffload, tails_of_one_sequence_are_one_ghost) {
         rig.tree.check_invariants();
     }
     EXPECT_EQ(rig.tree.stats().n_offloaded, 1u);
-    EXPECT_EQ(rig.tree.find(kNs, count_from(1, 40)).n_known, 32u);
+    EXPECT_EQ(rig.tree.match(kNs, count_from(1, 40)).n_known, 32u);
 }
 
 TEST(PrefixOffload, a_ghost_never_hides_what_is_in_ram) {
@@ -120,7 +120,7 @@ TEST(PrefixOffload, a_ghost_never_hides_what_is_in_ram) {
     rig.publish(kNs, joined(count_from(1, 10), {500, 501, 502}));
     rig.tree.evict(1);
     rig.publish(kNs, joined(count_from(1, 10), {900}));
-    const PrefixHit hit = rig.tree.find(kNs, joined(count_from(1, 10), {500, 501}));
+    const PrefixHit hit = rig.tree.match(kNs, joined(count_from(1, 10), {500, 501}));
     EXPECT_EQ(hit.n_tokens, 10u);
     EXPECT_EQ(hit.n_known, 12u);
     EXPECT_EQ(rig.read(hit), count_from(1, 10));
@@ -136,10 +136,10 @@ TEST(PrefixOffload, what_was_saved_comes_back_token_for_token) {
         rig.publish(kNs, tokens);
         EXPECT_EQ(shelf.save(tokens), (n + 15) / 16);
         rig.tree.evict(10);
-        EXPECT_EQ(rig.tree.find(kNs, tokens).n_tokens, 0u);
+        EXPECT_EQ(rig.tree.match(kNs, tokens).n_tokens, 0u);
         EXPECT_EQ(rig.tree.explain(kNs, tokens).n_on_tier, n);
         EXPECT_EQ(shelf.load_back(tokens), (n + 15) / 16);
-        EXPECT_EQ(rig.read(rig.tree.find(kNs, tokens)), tokens);
+        EXPECT_EQ(rig.read(rig.tree.match(kNs, tokens)), tokens);
         EXPECT_TRUE(rig.tree.plan_load(kNs, tokens).items.empty());
         EXPECT_EQ(shelf.save(tokens), 0u) << "it is still on the tier";
     }
@@ -181,7 +181,7 @@ TEST(PrefixOffload, a_saved_tail_that_grew_is_saved_again_and_the_longer_record_
     EXPECT_EQ(shelf.save(count_from(1, 25)), 1u);
     rig.tree.evict(10);
     shelf.load_back(count_from(1, 30));
-    EXPECT_EQ(rig.read(rig.tree.find(kNs, count_from(1, 30))), count_from(1, 25));
+    EXPECT_EQ(rig.read(rig.tree.match(kNs, count_from(1, 30))), count_from(1, 25));
 }
 
 TEST(PrefixOffload, a_record_shorter_than_its_node_gives_what_it_holds) {
@@ -193,12 +193,12 @@ TEST(PrefixOffload, a_record_shorter_than_its_node_gives_what_it_holds) {
     rig.publish(kNs, count_from(1, 40));  // a child below the node
     rig.tree.evict(10);
     shelf.load_back(count_from(1, 40));
-    const PrefixHit hit = rig.tree.find(kNs, count_from(1, 40));
+    const PrefixHit hit = rig.tree.match(kNs, count_from(1, 40));
     EXPECT_EQ(rig.read(hit), count_from(1, 20));
     EXPECT_EQ(hit.n_known, 40u);
     rig.publish(kNs, count_from(1, 32));
     rig.tree.check_invariants();
-    EXPECT_EQ(rig.tree.find(kNs, count_from(1, 40)).n_known, 40u) << "the child is still below it";
+    EXPECT_EQ(rig.tree.match(kNs, count_from(1, 40)).n_known, 40u) << "the child is still below it";
 }
 
 TEST(PrefixOffload, saves_parents_before_children_and_says_whose_they_are) {
@@ -210,7 +210,33 @@ TEST(PrefixOffload, saves_parents_before_children_and_says_whose_they_are) {
         EXPECT_EQ(items[i].block_index, i);
         EXPECT_EQ(items[i].tokens,
                   first_of(count_from(1 + 16 * static_cast<TokenId>(i), 16), i == 2 ? 8 : 16));
-        EXPECT_EQ(items[i].parent, i == 0 ? std::nullopt : std::optional(items[i - 1].node));
+        EXPECT_EQ(items[i].parent_hash, i == 0 ? kRootHash : items[i - 1].hash);
+        EXPECT_EQ(items[i].hash, block_hash(kNs, items[i].parent_hash, items[i].tokens));
+    }
+}
+
+TEST(PrefixOffload, knows_the_hashes_of_a_path_that_is_cached_wholly_in_part_or_not_at_all) {
+    const auto chain = [](const Tokens& tokens) {
+        EndHashes ends;
+        for (size_t at = 0; at < tokens.size(); at += 16) {
+            ends.parent = ends.hash == BlockHash{} ? kRootHash : ends.hash;
+            const size_t n = std::min<size_t>(16, tokens.size() - at);
+            ends.hash = block_hash(kNs, ends.parent, std::span(tokens).subspan(at, n));
+        }
+        return ends;
+    };
+    TestRig rig(keeping_offloaded(8));
+    const Tokens other = joined(count_from(1, 32), count_from(500, 20));
+    for (const size_t n_cached : {0, 8, 20, 40}) {
+        if (n_cached > 0) rig.publish(kNs, count_from(1, n_cached));
+        rig.tree.unsaved(kNs, count_from(1, n_cached));  // its nodes have their hashes now
+        for (const Tokens& tokens : {count_from(1, 5), count_from(1, 16), count_from(1, 17),
+                                     count_from(1, 40), count_from(1, 64), other}) {
+            const EndHashes ends = rig.tree.end_hashes(kNs, tokens);
+            EXPECT_EQ(ends.parent, chain(tokens).parent) << tokens.size();
+            EXPECT_EQ(ends.hash, chain(tokens).hash) << tokens.size();
+        }
+        rig.tree.check_invariants();
     }
 }
 
@@ -254,9 +280,9 @@ TEST(PrefixOffload, what_was_read_in_part_is_the_first_to_go) {
     EXPECT_TRUE(shelf.read(plan.items[0]));
     rig.tree.check_invariants();
     EXPECT_EQ(rig.tree.evict(1), 1u);
-    EXPECT_EQ(rig.tree.find(kNs, Tokens{700}).n_tokens, 1u);
+    EXPECT_EQ(rig.tree.match(kNs, Tokens{700}).n_tokens, 1u);
     EXPECT_TRUE(shelf.read(plan.items[1]));
-    EXPECT_EQ(rig.tree.find(kNs, count_from(1, 16)).n_tokens, 0u) << "the window is missing";
+    EXPECT_EQ(rig.tree.match(kNs, count_from(1, 16)).n_tokens, 0u) << "the window is missing";
     EXPECT_EQ(shelf.load_back(count_from(1, 16)), 1u);
 }
 
@@ -277,7 +303,7 @@ TEST(PrefixOffload, making_room_takes_nothing_from_whoever_is_reading) {
         EXPECT_EQ(rig.tree.evict(16), 0u);
         rig.tree.check_invariants();
     }
-    EXPECT_EQ(rig.read(rig.tree.find(kNs, count_from(1, 16))), count_from(1, 16));
+    EXPECT_EQ(rig.read(rig.tree.match(kNs, count_from(1, 16))), count_from(1, 16));
 }
 
 TEST(PrefixOffload, when_a_segment_goes_its_nodes_are_ghosts) {

@@ -53,7 +53,7 @@ struct Crowd {
     }
     void publish(const std::vector<TokenId>& tokens) {
         std::vector<std::vector<BlockRef>> blocks;
-        const auto n_groups = static_cast<uint32_t>(tree.find(ns, {}).groups.size());
+        const auto n_groups = static_cast<uint32_t>(tree.match(ns, {}).groups.size());
         std::vector<GroupBlocks> groups;
         for (uint32_t g = 0; g < n_groups; ++g) {
             blocks.emplace_back();
@@ -70,7 +70,7 @@ TEST(PrefixSpeed, a_lookup_and_its_bookkeeping_cost_a_fraction_of_a_millisecond)
     std::vector<TokenId> asked = crowd.prompt;
     asked.push_back(5);
     const double us = least_us([&] {
-        const PrefixHit hit = crowd.tree.find(crowd.ns, asked);
+        const PrefixHit hit = crowd.tree.match(crowd.ns, asked);
         ASSERT_EQ(hit.n_tokens, kPrompt);
         crowd.tree.use(hit);
         ASSERT_EQ(crowd.tree.explain(crowd.ns, asked).n_usable, kPrompt);
@@ -82,7 +82,7 @@ TEST(PrefixSpeed, a_lookup_and_its_bookkeeping_cost_a_fraction_of_a_millisecond)
 
 TEST(PrefixSpeed, inserting_a_block_costs_some_microseconds) {
     Crowd crowd(nullptr);
-    const PrefixHit first = crowd.tree.find(crowd.ns, crowd.prompt);
+    const PrefixHit first = crowd.tree.match(crowd.ns, crowd.prompt);
     uint32_t i = 0;
     const double us = least_us([&] {
         std::vector<TokenId> tokens = crowd.sequence(++i);
@@ -99,7 +99,7 @@ TEST(PrefixSpeed, inserting_a_block_costs_some_microseconds) {
 TEST(PrefixSpeed, a_conversation_of_4096_tokens_is_continued_in_less_than_a_millisecond) {
     Crowd crowd(nullptr);
     std::vector<BlockRef> blocks =
-        std::move(crowd.tree.find(crowd.ns, crowd.prompt).groups[0].blocks);
+        std::move(crowd.tree.match(crowd.ns, crowd.prompt).groups[0].blocks);
     std::vector<TokenId> tokens = crowd.prompt;
     const double us = least_us([&] {
         for (uint32_t k = 0; k < kBlock; ++k) tokens.push_back(3);
@@ -111,12 +111,22 @@ TEST(PrefixSpeed, a_conversation_of_4096_tokens_is_continued_in_less_than_a_mill
     EXPECT_LT(us, 900);
 }
 
+TEST(PrefixSpeed, evicting_a_block_costs_some_microseconds) {
+    for (const bool has_window : {false, true}) {
+        Crowd crowd(has_window ? KvGroups::of(std::array{0u, 512u}) : nullptr);
+        const double us = least_us([&] { ASSERT_GE(crowd.tree.evict(1), 1u); });
+        std::printf("evict a block of %u sequences%s: %.1f us\n", kSequences,
+                    has_window ? " with a window" : "", us);
+        EXPECT_LT(us, 60);
+    }
+}
+
 TEST(PrefixSpeed, groups_with_a_window_add_little) {
     Crowd crowd(KvGroups::of(std::array{0u, 512u}));
     std::vector<TokenId> asked = crowd.prompt;
     asked.push_back(5);
     const double us = least_us([&] {
-        const PrefixHit hit = crowd.tree.find(crowd.ns, asked);
+        const PrefixHit hit = crowd.tree.match(crowd.ns, asked);
         ASSERT_EQ(hit.n_tokens, kPrompt);
         crowd.tree.use(hit);
     });

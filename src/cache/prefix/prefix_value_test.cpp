@@ -22,14 +22,14 @@ uint32_t left_after_side_calls(EvictionPolicy policy) {
     const Tokens conversation = count_from(1, kLong * kBlock);
     for (uint32_t turn = 1; turn <= 4; ++turn) {
         const Tokens so_far = first_of(conversation, turn * kLong * kBlock / 4);
-        rig.tree.use(rig.tree.find(ns, so_far));
+        rig.tree.use(rig.tree.match(ns, so_far));
         rig.publish(ns, so_far);
     }
     for (uint32_t i = 0; i < kSideCalls; ++i) {
         while (rig.pool.n_free() < 2) EXPECT_GT(rig.tree.evict(1), 0u);
         rig.publish(ns, joined({static_cast<TokenId>(500 + i)}, count_from(600, 2 * kBlock - 1)));
     }
-    return rig.tree.find(ns, conversation).n_tokens;
+    return rig.tree.match(ns, conversation).n_tokens;
 }
 
 TEST(EvictionByValue, keeps_the_long_conversation_when_side_calls_pass_by) {

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/types.h"
-#include "cache/namespace_key.h"
+#include "cache/kv_keys.h"
 
 namespace kvik {
 

@@ -23,7 +23,7 @@
 #include <span>
 #include <vector>
 
-#include "cache/namespace_key.h"
+#include "cache/kv_keys.h"
 #include "engine/generate/answer.h"
 #include "engine/generate/beam_search.h"
 #include "engine/kv_cache.h"

@@ -18,8 +18,8 @@
 
 #include "base/digest.h"
 #include "cache/block_table.h"
-#include "cache/namespace_key.h"
-#include "cache/prefix/prefix_hit.h"
+#include "cache/kv_keys.h"
+#include "cache/prefix/prefix_types.h"
 #include "cache/prefix/prefix_reports.h"
 #include "engine/generate/answer.h"
 #include "engine/generate/request_beams.h"
