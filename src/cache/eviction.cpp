@@ -81,8 +81,7 @@ void EvictionOrder::merge(uint32_t to, uint32_t from) {
 
 void EvictionOrder::touch(uint32_t node, PathUse use, uint32_t depth, uint32_t n_tokens) {
     NodeUse& own = nodes_[node];
-    const bool was_queued = own.is_queued;
-    remove(node);
+    if (own.is_queued) by_rank_.erase({own.rank, node});
     own.last_use = tick_;
     own.n_uses += use == PathUse::hit;
     own.rank =
@@ -92,7 +91,7 @@ void EvictionOrder::touch(uint32_t node, PathUse use, uint32_t depth, uint32_t n
                                 .recompute_ms = recompute_ms_ ? recompute_ms_(depth, n_tokens)
                                                               : static_cast<double>(n_tokens),
                                 .clock = clock_});
-    if (was_queued) add(node);
+    if (own.is_queued) by_rank_.emplace(own.rank, node);
 }
 
 void EvictionOrder::set_fresh(uint32_t node, bool is_fresh) {
