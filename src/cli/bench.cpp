@@ -16,7 +16,7 @@
 #include "kernels/select.h"
 #include "model/check.h"
 #include "model/load.h"
-#include "model/tied_head.h"
+#include "model/tied_lm_head.h"
 
 namespace kvik::cli {
 namespace {
@@ -212,7 +212,7 @@ Result<int> bench(const Call& call) {
     }
     KVIK_TRY(CeilingMeter ceilings, CeilingMeter::open(*kernels, pool));
     KVIK_TRY(ModelSource source, open_source(engine.model_path));
-    KVIK_TRY_VOID(settle_tied_head(source, engine.model_path));
+    KVIK_TRY_VOID(resolve_tied_head(source, engine.model_path));
     KVIK_TRY(const ModelNeeds needs, check_model(source, engine.model_path));
     Bench bench{options, plan, {needs, source.config, settings.kv, act}, ceilings};
     KVIK_TRY_VOID(measure_rows(bench, *loaded.model, pool, settings.kv));

@@ -11,7 +11,7 @@
 #include "cli/terminal.h"
 #include "model/check.h"
 #include "model/source.h"
-#include "model/tied_head.h"
+#include "model/tied_lm_head.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
 
@@ -84,7 +84,7 @@ std::string as_json(const TensorCheck& check, const std::string& path) {
 
 Result<int> check_model_file(const std::string& path, ErrorFormat format) {
     KVIK_TRY(ModelSource source, open_source(path));
-    KVIK_TRY_VOID(settle_tied_head(source, path));
+    KVIK_TRY_VOID(resolve_tied_head(source, path));
     KVIK_TRY_VOID(check_model(source, path));
     KVIK_TRY_VOID(check_words(std::move(source.words), path));
     KVIK_TRY(const auto pool, ThreadPool::create(usable_cores()));

@@ -13,7 +13,7 @@
 #include "formats/safetensors.h"
 #include "model/check.h"
 #include "model/source.h"
-#include "model/tied_head.h"
+#include "model/tied_lm_head.h"
 #include "text/builtin_templates.h"
 
 namespace kvik::cli {
@@ -189,7 +189,7 @@ Result<Json> complete(Json facts, const std::string& path, const TensorFile& fil
     facts["parameters"] = parameters;
     if (!source && source.error().kind != ErrorKind::unsupported)
         return tl::unexpected(source.error());
-    if (source) KVIK_TRY_VOID(settle_tied_head(*source, path));
+    if (source) KVIK_TRY_VOID(resolve_tied_head(*source, path));
     const auto needs = source ? check_model(*source, path) : tl::unexpected(source.error());
     facts["supported"] = needs.has_value();
     if (!needs) facts["unsupported"] = needs.error().message;

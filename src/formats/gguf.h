@@ -12,12 +12,14 @@
 //         tensor, big endian): ErrorKind::unsupported. One line: file, field, byte offset, remedy.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "formats/byte_cursor.h"
 #include "formats/gguf_metadata.h"
 #include "formats/tensor_file.h"
 #include "formats/weight_file.h"
@@ -57,5 +59,25 @@ class GgufFile final : public TensorFile {
     std::vector<TensorEntry> tensors_;  // part after part, each in its file's order
     std::vector<uint32_t> by_name_;     // indices into tensors_, ascending by name
 };
+
+// ----
+// Tensor infos of a GGUF file: bytes -> TensorEntry, each law checked before its number is used.
+//
+// Cost    one pass; then a sort by offset to find overlaps.
+// Errors  as gguf.h.
+
+// An entry and where the file speaks of it. entry.offset counts from the start of the tensor data
+// until place_tensors has run.
+struct GgufTensorInfo {
+    TensorEntry entry;
+    uint64_t begin = 0;      // byte where its info begins
+    uint64_t offset_at = 0;  // byte of its offset field
+};
+
+Result<GgufTensorInfo> read_tensor_info(ByteCursor& cursor);
+
+// Turns offsets into offsets in the file. `cursor` stands behind the last info.
+Result<void> place_tensors(const ByteCursor& cursor, uint64_t alignment,
+                           std::vector<GgufTensorInfo>& infos);
 
 }  // namespace kvik

@@ -6,7 +6,7 @@
 #include "formats/gguf.h"
 #include "testing/expect_error.h"
 #include "testing/gguf_writer.h"
-#include "testing/lie.h"
+#include "testing/patch_bytes.h"
 
 namespace kvik {
 namespace {
@@ -35,7 +35,7 @@ constexpr size_t kType = kDims + 2 * 8;
 constexpr size_t kOffset = kType + 4;
 
 TEST(GgufHeader, another_magic_is_refused) {
-    refused(with_lie(one_tensor(), 0, 'g'), {"m.gguf: magic at byte 0", "'gGUF'", "GGUF file"});
+    refused(with_bytes_at(one_tensor(), 0, 'g'), {"m.gguf: magic at byte 0", "'gGUF'", "GGUF file"});
 }
 
 TEST(GgufHeader, other_versions_are_refused_by_number) {
@@ -46,34 +46,34 @@ TEST(GgufHeader, other_versions_are_refused_by_number) {
 }
 
 TEST(GgufHeader, a_big_endian_file_is_refused_as_such) {
-    refused(with_lie(one_tensor(), 4, 0x03000000u), {"version at byte 4", "3 in big-endian order"},
+    refused(with_bytes_at(one_tensor(), 4, 0x03000000u), {"version at byte 4", "3 in big-endian order"},
             ErrorKind::unsupported);
 }
 
 TEST(GgufHeader, counts_are_bounded_by_the_bytes_that_remain) {
-    refused(with_lie(one_tensor(), 8, uint64_t{5}),
+    refused(with_bytes_at(one_tensor(), 8, uint64_t{5}),
             {"tensor_count at byte 8", "5 of at least 32 bytes each"});
-    refused(with_lie(one_tensor(), 16, uint64_t{1000}),
+    refused(with_bytes_at(one_tensor(), 16, uint64_t{1000}),
             {"metadata_kv_count at byte 16", "1000 of at least 13 bytes each"});
     for (const uint64_t n : kHuge) {
-        refused(with_lie(one_tensor(), 8, n), {"tensor_count at byte 8", std::to_string(n)});
-        refused(with_lie(one_tensor(), 16, n), {"metadata_kv_count at byte 16", std::to_string(n)});
+        refused(with_bytes_at(one_tensor(), 8, n), {"tensor_count at byte 8", std::to_string(n)});
+        refused(with_bytes_at(one_tensor(), 16, n), {"metadata_kv_count at byte 16", std::to_string(n)});
     }
 }
 
 TEST(GgufHeader, a_million_of_anything_is_the_limit_however_large_the_file) {
     Bytes bytes = one_tensor();
     bytes.resize(64 << 20);
-    refused(with_lie(bytes, 8, uint64_t{(1 << 20) + 1}),
+    refused(with_bytes_at(bytes, 8, uint64_t{(1 << 20) + 1}),
             {"tensor_count at byte 8", "limit is 1048576"});
 }
 
 TEST(GgufKey, its_length_is_at_most_64_kib_and_what_remains) {
     const Bytes bytes = GgufWriter().set("key", uint32_t{1}).bytes();
-    refused(with_lie(bytes, kFirstKey, uint64_t{12}),
+    refused(with_bytes_at(bytes, kFirstKey, uint64_t{12}),
             {"metadata key at byte 24", "12 bytes, 11 bytes remain"});
     for (const uint64_t n : kHuge)
-        refused(with_lie(bytes, kFirstKey, n),
+        refused(with_bytes_at(bytes, kFirstKey, n),
                 {"metadata key at byte 24", std::to_string(n), "limit is 65535"});
     refused(GgufWriter().set(std::string(65536, 'k'), uint32_t{1}).bytes(), {"limit is 65535"});
     EXPECT_TRUE(GgufFile::from_bytes(GgufWriter().set(std::string(65535, 'k'), uint32_t{1}).bytes(),
@@ -98,31 +98,31 @@ TEST(GgufValue, its_type_is_one_of_thirteen) {
 
 TEST(GgufValue, a_string_is_at_most_what_remains) {
     const Bytes bytes = GgufWriter().set("k", "text").bytes();
-    refused(with_lie(bytes, 37, uint64_t{5}),
+    refused(with_bytes_at(bytes, 37, uint64_t{5}),
             {"value of key 'k' at byte 37", "5 bytes, 4 bytes remain"});
     for (const uint64_t n : kHuge)
-        refused(with_lie(bytes, 37, n), {"value of key 'k' at byte 37", std::to_string(n)});
+        refused(with_bytes_at(bytes, 37, n), {"value of key 'k' at byte 37", std::to_string(n)});
 }
 
 TEST(GgufArray, its_length_is_bounded_by_the_bytes_that_remain) {
     const std::array<int32_t, 3> numbers = {1, 2, 3};
     const Bytes ints = GgufWriter().set_array<int32_t>("k", numbers).bytes();
-    refused(with_lie(ints, 41, uint64_t{4}),
+    refused(with_bytes_at(ints, 41, uint64_t{4}),
             {"array length of key 'k' at byte 41", "4 of at least 4 bytes each", "12 bytes"});
     const Bytes texts = GgufWriter().set_strings("k", std::array<std::string, 2>{"a", "b"}).bytes();
-    refused(with_lie(texts, 41, uint64_t{3}), {"array length", "3 of at least 8 bytes each"});
+    refused(with_bytes_at(texts, 41, uint64_t{3}), {"array length", "3 of at least 8 bytes each"});
     for (const uint64_t n : kHuge) {
-        refused(with_lie(ints, 41, n), {"array length of key 'k' at byte 41", std::to_string(n)});
-        refused(with_lie(texts, 41, n), {"array length of key 'k' at byte 41", std::to_string(n)});
+        refused(with_bytes_at(ints, 41, n), {"array length of key 'k' at byte 41", std::to_string(n)});
+        refused(with_bytes_at(texts, 41, n), {"array length of key 'k' at byte 41", std::to_string(n)});
     }
 }
 
 TEST(GgufArray, each_of_its_strings_keeps_to_the_limits) {
     const Bytes bytes = GgufWriter().set_strings("k", std::array<std::string, 2>{"a", "b"}).bytes();
-    refused(with_lie(bytes, 58, uint64_t{2}),
+    refused(with_bytes_at(bytes, 58, uint64_t{2}),
             {"array element of key 'k' at byte 58", "2 bytes, 1 bytes remain"});
     for (const uint64_t n : kHuge)
-        refused(with_lie(bytes, 49, n),
+        refused(with_bytes_at(bytes, 49, n),
                 {"array element of key 'k' at byte 49", std::to_string(n), "bytes remain"});
 }
 
@@ -137,9 +137,9 @@ TEST(GgufArray, arrays_are_nested_8_deep_at_most) {
 
 TEST(GgufArray, its_type_and_those_of_arrays_in_it_are_known) {
     Bytes bytes = GgufWriter().set_array<int32_t>("k", std::array{1}).bytes();
-    refused(with_lie(bytes, 37, uint32_t{13}), {"array type of key 'k' at byte 37", "is 13"});
+    refused(with_bytes_at(bytes, 37, uint32_t{13}), {"array type of key 'k' at byte 37", "is 13"});
     bytes = GgufWriter().put("k", GgufType::array, nested_array(2)).bytes();
-    refused(with_lie(bytes, 49, uint32_t{13}), {"array type of key 'k' at byte 49", "is 13"});
+    refused(with_bytes_at(bytes, 49, uint32_t{13}), {"array type of key 'k' at byte 49", "is 13"});
 }
 
 TEST(GgufAlignment, it_is_a_power_of_two_from_8_to_1_gib) {
@@ -160,7 +160,7 @@ TEST(GgufTensorName, it_is_utf8_not_empty_and_at_most_64_kib) {
     refused(named(""), {"tensor name at byte 24", "empty"});
     refused(named(std::string(65536, 'n')), {"tensor name at byte 24", "limit is 65535"});
     for (const uint64_t n : kHuge)
-        refused(with_lie(one_tensor(), 24, n), {"tensor name at byte 24", std::to_string(n)});
+        refused(with_bytes_at(one_tensor(), 24, n), {"tensor name at byte 24", std::to_string(n)});
 }
 
 TEST(GgufTensorName, it_may_not_come_twice) {
@@ -171,20 +171,20 @@ TEST(GgufTensorName, it_may_not_come_twice) {
 
 TEST(GgufShape, it_has_one_to_four_dimensions) {
     for (const uint32_t n : {0u, 5u, UINT32_MAX})
-        refused(with_lie(one_tensor(), kNDims, n),
+        refused(with_bytes_at(one_tensor(), kNDims, n),
                 {"n_dims of tensor 't' at byte 33", "is " + std::to_string(n), "1 .. 4"});
 }
 
 TEST(GgufShape, no_dimension_is_zero) {
-    refused(with_lie(one_tensor(), kDims, uint64_t{0}),
+    refused(with_bytes_at(one_tensor(), kDims, uint64_t{0}),
             {"dimension of tensor 't' at byte 37", "0"});
-    refused(with_lie(one_tensor(), kDims + 8, uint64_t{0}),
+    refused(with_bytes_at(one_tensor(), kDims + 8, uint64_t{0}),
             {"dimension of tensor 't' at byte 45", "at least 1"});
 }
 
 TEST(GgufShape, its_product_does_not_wrap) {
     const auto dims = [](uint64_t fastest, uint64_t next) {
-        return with_lie(with_lie(one_tensor(), kDims, fastest), kDims + 8, next);
+        return with_bytes_at(with_bytes_at(one_tensor(), kDims, fastest), kDims + 8, next);
     };
     refused(dims(uint64_t{1} << 32, uint64_t{1} << 32),
             {"dimension of tensor 't' at byte 45", "passes 2^64"});
@@ -197,7 +197,7 @@ TEST(GgufShape, its_product_does_not_wrap) {
 }
 
 TEST(GgufShape, its_size_in_bytes_does_not_wrap) {
-    refused(with_lie(one_tensor(), kDims, uint64_t{1} << 62),
+    refused(with_bytes_at(one_tensor(), kDims, uint64_t{1} << 62),
             {"size of tensor 't' at byte 24", "pass 2^64 bytes"});
     // 2^62 elements of four bytes would be 2^64: zero when wrapped.
     GgufWriter w;
@@ -210,8 +210,8 @@ TEST(GgufShape, its_size_in_bytes_does_not_wrap) {
 
 TEST(GgufShape, huge_dimensions_are_refused_wherever_they_stand) {
     for (const uint64_t n : kHuge) {
-        refused(with_lie(one_tensor(), kDims, n), {"tensor 't'", "at byte"});
-        refused(with_lie(one_tensor(), kDims + 8, n), {"tensor 't'", "at byte"});
+        refused(with_bytes_at(one_tensor(), kDims, n), {"tensor 't'", "at byte"});
+        refused(with_bytes_at(one_tensor(), kDims + 8, n), {"tensor 't'", "at byte"});
     }
 }
 
@@ -225,30 +225,30 @@ TEST(GgufShape, a_row_is_whole_groups) {
 }
 
 TEST(GgufTensorType, one_that_kvik_does_not_read_is_named_with_those_that_it_reads) {
-    refused(with_lie(one_tensor(), kType, uint32_t{23}),
+    refused(with_bytes_at(one_tensor(), kType, uint32_t{23}),
             {"type of tensor 't' at byte 53", "is 23 (IQ4_XS)", "F32, F16", "Q4_1", "Q8_0"},
             ErrorKind::unsupported);
-    refused(with_lie(one_tensor(), kType, uint32_t{31}), {"is 31 (Q4_0_4_4)"},
+    refused(with_bytes_at(one_tensor(), kType, uint32_t{31}), {"is 31 (Q4_0_4_4)"},
             ErrorKind::unsupported);
     for (const uint32_t number : {40u, 1000u, UINT32_MAX})
-        refused(with_lie(one_tensor(), kType, number),
+        refused(with_bytes_at(one_tensor(), kType, number),
                 {"type of tensor 't' at byte 53", "is " + std::to_string(number) + ","},
                 ErrorKind::unsupported);
 }
 
 TEST(GgufTensorData, its_offset_is_aligned) {
     for (const uint64_t offset : {1u, 8u, 31u, 33u})
-        refused(with_lie(one_tensor(), kOffset, offset),
+        refused(with_bytes_at(one_tensor(), kOffset, offset),
                 {"offset of tensor 't' at byte 57", "multiple of the alignment 32"});
 }
 
 TEST(GgufTensorData, it_lies_inside_the_file) {
-    refused(with_lie(one_tensor(), kOffset, uint64_t{32}),
+    refused(with_bytes_at(one_tensor(), kOffset, uint64_t{32}),
             {"offset of tensor 't' at byte 57", "is 32 and its size 32"});
     for (const uint64_t n : kHuge)
-        refused(with_lie(one_tensor(), kOffset, n / 32 * 32),
+        refused(with_bytes_at(one_tensor(), kOffset, n / 32 * 32),
                 {"offset of tensor 't' at byte 57", std::to_string(n / 32 * 32)});
-    refused(with_lie(one_tensor(), kDims + 8, uint64_t{3}),
+    refused(with_bytes_at(one_tensor(), kDims + 8, uint64_t{3}),
             {"offset of tensor 't' at byte 57", "its size 48 bytes", "ends after 32"});
 }
 

@@ -6,7 +6,7 @@
 
 #include "formats/gguf.h"
 #include "testing/gguf_samples.h"
-#include "testing/lie.h"
+#include "testing/patch_bytes.h"
 
 namespace kvik {
 namespace {
@@ -53,7 +53,7 @@ TEST(GgufRobust, extreme_numbers_at_any_place_are_refused_or_harmless) {
             for (const uint64_t lie :
                  {uint64_t{0}, uint64_t{1} << 20, uint64_t{1} << 32, uint64_t{1} << 58, kTop - 32,
                   kTop - 1, kTop, kTop + 1, UINT64_MAX - 31, UINT64_MAX - 7, UINT64_MAX})
-                EXPECT_TRUE(refused_or_sound(with_lie(sample.bytes, at, lie)))
+                EXPECT_TRUE(refused_or_sound(with_bytes_at(sample.bytes, at, lie)))
                     << sample.name << ": " << lie << " at byte " << at;
 }
 

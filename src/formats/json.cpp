@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "formats/byte_cursor.h"
-#include "formats/telling_iterator.h"
 
 namespace kvik {
+
 namespace {
 
 using Json = nlohmann::json;

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "formats/safetensors_index.h"
+#include "formats/safetensors_folder.h"
 #include "formats/tensor_file.h"
 #include "formats/weight_file.h"
 

@@ -34,7 +34,7 @@ void copy_tile(const float* tile, uint32_t n, uint32_t first, uint32_t width, co
 
 }  // namespace
 
-PairProduct::PairProduct(const KernelTable& kernels, Act act, const PackedMatrix& matrix,
+TileGemm::TileGemm(const KernelTable& kernels, Act act, const PackedMatrix& matrix,
                          const Activations& x, TileScratch& scratch)
     : kernels_(kernels),
       x_(x),
@@ -46,7 +46,7 @@ PairProduct::PairProduct(const KernelTable& kernels, Act act, const PackedMatrix
     choose();
 }
 
-PairProduct::PairProduct(const KernelTable& kernels, Act act, const PackedMatrix& a,
+TileGemm::TileGemm(const KernelTable& kernels, Act act, const PackedMatrix& a,
                          const PackedMatrix& b, const Activations& x, TileScratch& scratch)
     : kernels_(kernels),
       x_(x),
@@ -59,7 +59,7 @@ PairProduct::PairProduct(const KernelTable& kernels, Act act, const PackedMatrix
 }
 
 // A few panels read the tile as it lies; more pay for unpacking once, where reading is slower.
-PairProduct::Side PairProduct::side(Act act, const PackedMatrix& matrix) const {
+TileGemm::Side TileGemm::side(Act act, const PackedMatrix& matrix) const {
     const TileKernels& kernels = kernels_.types[static_cast<size_t>(matrix.type)];
     const ActForms form = act_forms(act, matrix);
     const bool many = x_.n_panels() > kDirectPanels;
@@ -75,7 +75,7 @@ PairProduct::Side PairProduct::side(Act act, const PackedMatrix& matrix) const {
     return {&matrix, &kernels, path, matrix.tile_bytes(), matrix.n_groups()};
 }
 
-void PairProduct::choose() {
+void TileGemm::choose() {
     if (a_.matrix->type != b_.matrix->type || a_.path != b_.path) return;
     const bool few = x_.n_rows() <= kSingleRows;
     together_ = a_.path == Path::unpacked || a_.path == Path::few_decoded ||
@@ -87,13 +87,13 @@ void PairProduct::choose() {
     lines_ahead_ = static_cast<uint32_t>((lines + turns - 1) / turns);
 }
 
-PairTiles PairProduct::tiles_of(uint32_t pair) const {
+PairTiles TileGemm::tiles_of(uint32_t pair) const {
     if (!neighbours_) return {pair, pair};
     return {2 * pair, 2 * pair + 1 < a_.matrix->n_tiles() ? 2 * pair + 1 : kNoTile};
 }
 
 // Where tiles are unpacked or decoded, that happens here: once for all panels.
-PairProduct::Ready PairProduct::prepare(PairTiles tiles) const {
+TileGemm::Ready TileGemm::prepare(PairTiles tiles) const {
     const uint8_t* a = a_.matrix->data + tiles.a * a_.tile_bytes;
     make_ready(a_, a, 0);
     const uint64_t step = neighbours_ ? 2 : 1;
@@ -107,7 +107,7 @@ PairProduct::Ready PairProduct::prepare(PairTiles tiles) const {
     return ready;
 }
 
-void PairProduct::make_ready(const Side& side, const uint8_t* tile, uint32_t index) const {
+void TileGemm::make_ready(const Side& side, const uint8_t* tile, uint32_t index) const {
     if (side.path == Path::decoded)
         side.kernels->decode(tile, side.n_groups,
                              scratch_.decoded + uint64_t{index} * x_.k() * kTileRows);
@@ -118,7 +118,7 @@ void PairProduct::make_ready(const Side& side, const uint8_t* tile, uint32_t ind
                                    scratch_.unpacked_super + index * side.n_groups);
 }
 
-void PairProduct::run(Ready& ready, uint32_t panel, TileOut a, TileOut b) const {
+void TileGemm::run(Ready& ready, uint32_t panel, TileOut a, TileOut b) const {
     if (together_ && ready.b) {
         if (a_.path == Path::tile) {
             a_.kernels->matmul_pair(ready.a, ready.b, a_.n_groups, x_.quant_panel(panel),
@@ -144,7 +144,7 @@ void PairProduct::run(Ready& ready, uint32_t panel, TileOut a, TileOut b) const 
     if (ready.b) run_one(b_, ready.b, 1, panel, b);
 }
 
-void PairProduct::run_one(const Side& side, const uint8_t* tile, uint32_t index, uint32_t panel,
+void TileGemm::run_one(const Side& side, const uint8_t* tile, uint32_t index, uint32_t panel,
                           TileOut out) const {
     const uint32_t n = x_.panel_cols(panel);
     const TileKernels& kernels = *side.kernels;
@@ -164,7 +164,7 @@ void PairProduct::run_one(const Side& side, const uint8_t* tile, uint32_t index,
                                                   scratch_.unpacked_super + index * side.n_groups,
                                                   side.n_groups, x_.super_panel(panel), 0, n, out);
         case Path::few_decoded: {
-            Ahead nothing = {};
+            Prefetch nothing = {};
             return kernels.decoded_pair(tile, nullptr, side.n_groups, x_.float_panel(panel), n, out,
                                         out, nothing);
         }
@@ -174,7 +174,7 @@ void PairProduct::run_one(const Side& side, const uint8_t* tile, uint32_t index,
     }
 }
 
-void PairProduct::into(uint32_t begin, uint32_t end, const float* bias, float* out) const {
+void TileGemm::into(uint32_t begin, uint32_t end, const float* bias, float* out) const {
     const uint32_t width = a_.matrix->n_rows;
     for (uint32_t pair = begin; pair < end; ++pair) {
         const uint32_t first = 2 * pair * kTileRows, second = first + kTileRows;

@@ -1,6 +1,6 @@
 // Row tiles of packed weights times all rows of a step, two tiles at a time.
 //
-// Use     PairProduct product(kernels, act, a, b, x, scratch);    once a phase and worker
+// Use     TileGemm product(kernels, act, a, b, x, scratch);    once a phase and worker
 //         product.each(begin, end, sink): for every pair and panel, sink(pair, row, n, out) gets
 //         out[c * 32 + r] for rows row .. row + n - 1: the first tile's 16 outputs at r < 16, the
 //         second's at r >= 16.
@@ -41,11 +41,11 @@ struct PairTiles {
 
 // The pairs of tiles of one matrix (2 p and 2 p + 1; the last may lack its second), or of two
 // matrices of one shape (tile p of each).
-class PairProduct {
+class TileGemm {
   public:
-    PairProduct(const KernelTable& kernels, Act act, const PackedMatrix& matrix,
+    TileGemm(const KernelTable& kernels, Act act, const PackedMatrix& matrix,
                 const Activations& x, TileScratch& scratch);
-    PairProduct(const KernelTable& kernels, Act act, const PackedMatrix& a, const PackedMatrix& b,
+    TileGemm(const KernelTable& kernels, Act act, const PackedMatrix& a, const PackedMatrix& b,
                 const Activations& x, TileScratch& scratch);
 
     uint32_t n_pairs() const { return n_pairs_; }
@@ -92,7 +92,7 @@ class PairProduct {
     // A pair at hand; `b` null: there is no second. What is unpacked or decoded lies in scratch.
     struct Ready {
         const uint8_t *a, *b;
-        Ahead ahead;
+        Prefetch ahead;
     };
     Side side(Act act, const PackedMatrix& matrix) const;
     void choose();
@@ -123,7 +123,7 @@ struct TileRef {
 template <class Sink>
 void matmul_tiles(const KernelTable& kernels, Act act, TileRef a, TileRef b, const Activations& x,
                   TileScratch& scratch, const Sink& sink) {
-    const PairProduct product(kernels, act, *a.matrix, b.matrix ? *b.matrix : *a.matrix, x,
+    const TileGemm product(kernels, act, *a.matrix, b.matrix ? *b.matrix : *a.matrix, x,
                               scratch);
     product.one({a.tile, b.matrix ? b.tile : kNoTile}, sink);
 }

@@ -41,7 +41,7 @@ std::vector<float> product(const KernelTable& kernels, Act act, const PackedMatr
     for (uint32_t row = 0; row < n_rows; ++row)
         EXPECT_EQ(rows.load_row(kernels, row, &x[size_t{row} * kK]), 1);
     std::vector<float> out(size_t{n_rows} * matrix.n_rows);
-    const PairProduct pairs(kernels, act, matrix, rows, scratch);
+    const TileGemm pairs(kernels, act, matrix, rows, scratch);
     pairs.into(0, pairs.n_pairs(), nullptr, out.data());
     return out;
 }

@@ -86,7 +86,7 @@ struct TileOut {
 
 // What a product fetches into the cache while it computes, as a rule the tiles that come next:
 // n_lines cache lines a group. One stream at a time: two are slower.
-struct Ahead {
+struct Prefetch {
     const uint8_t *at, *then;
     uint32_t n_bytes, n_then;
     uint32_t n_lines;
@@ -114,13 +114,13 @@ struct TileKernels {
     bool unpack_pays = false;  // for many columns, though there is matmul_pair
     // Two tiles of one type, columns [0, n) of the panel. Null where matmul is as fast.
     void (*matmul_pair)(const uint8_t* a, const uint8_t* b, uint32_t n_groups, QuantPanel panel,
-                        uint32_t n, TileOut out_a, TileOut out_b, Ahead& ahead) = nullptr;
+                        uint32_t n, TileOut out_a, TileOut out_b, Prefetch& ahead) = nullptr;
     void (*super_pair)(const uint8_t* a, const uint8_t* b, uint32_t n_groups, SuperPanel panel,
-                       uint32_t n, TileOut out_a, TileOut out_b, Ahead& ahead) = nullptr;
+                       uint32_t n, TileOut out_a, TileOut out_b, Prefetch& ahead) = nullptr;
     // R3: quantised weights times f32 columns x[i * n + c], n <= kPanelCols; b may be null. Null
     // where decoding a whole tile first is as fast.
     void (*decoded_pair)(const uint8_t* a, const uint8_t* b, uint32_t n_groups, const float* x,
-                         uint32_t n, TileOut out_a, TileOut out_b, Ahead& ahead) = nullptr;
+                         uint32_t n, TileOut out_a, TileOut out_b, Prefetch& ahead) = nullptr;
 };
 
 // Queries of q8 KV (R10): bytes, and for each group of 32 dims a scale and -(sum of the bytes).
@@ -196,8 +196,8 @@ struct KernelTable {
     // R11: n logits -> a number for each 16, the last ones perhaps fewer: the maximum, and the sum
     // of exp((x - maximum) * inverse_temperature).
     void (*tile_maxima)(const float* x, uint32_t n, float* maxima);
-    void (*tile_masses)(const float* x, uint32_t n, const float* maxima, float inverse_temperature,
-                        float* masses);
+    void (*tile_sum_exp)(const float* x, uint32_t n, const float* maxima, float inverse_temperature,
+                        float* sum_exps);
 };
 
 extern const KernelTable kScalarKernels;

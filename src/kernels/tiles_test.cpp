@@ -46,9 +46,9 @@ TEST_P(LogitTileKernels, note_alike_at_every_length) {
             ASSERT_TRUE(same_bits(a, b)) << "maxima of " << n;
             for (const float inverse : {1.0f, 1 / 0.7f, 0.01f, 1000.0f}) {
                 std::vector<float> c(a.size(), 7.0f), d(c);
-                scalar.tile_masses(x.data(), n, a.data(), inverse, c.data());
-                fast.tile_masses(x.data(), n, a.data(), inverse, d.data());
-                ASSERT_TRUE(same_bits(c, d)) << "masses of " << n << " times " << inverse;
+                scalar.tile_sum_exp(x.data(), n, a.data(), inverse, c.data());
+                fast.tile_sum_exp(x.data(), n, a.data(), inverse, d.data());
+                ASSERT_TRUE(same_bits(c, d)) << "sum_exps of " << n << " times " << inverse;
                 EXPECT_EQ(d.back(), 7.0f) << "only the tiles are written";
             }
             EXPECT_EQ(b.back(), 7.0f) << "only the tiles are written";
@@ -64,19 +64,19 @@ TEST_P(LogitTileKernels, exponentials_alike_over_their_whole_range) {
     const std::vector<float> zeros(x.size() / 16, 0.0f);
     std::vector<float> a(zeros), b(zeros);
     const auto n = static_cast<uint32_t>(x.size());
-    scalar.tile_masses(x.data(), n, zeros.data(), 1.0f, a.data());
-    fast.tile_masses(x.data(), n, zeros.data(), 1.0f, b.data());
+    scalar.tile_sum_exp(x.data(), n, zeros.data(), 1.0f, a.data());
+    fast.tile_sum_exp(x.data(), n, zeros.data(), 1.0f, b.data());
     EXPECT_TRUE(same_bits(a, b));
 }
 
 TEST_P(LogitTileKernels, know_the_largest_and_what_the_others_weigh_beside_it) {
-    std::vector<float> x(16, -1.0f), maximum(1), mass(1);
+    std::vector<float> x(16, -1.0f), maximum(1), sum_exp(1);
     x[5] = 2.0f;
     x[15] = -kInf;
     fast.tile_maxima(x.data(), 16, maximum.data());
-    fast.tile_masses(x.data(), 16, maximum.data(), 0.5f, mass.data());
+    fast.tile_sum_exp(x.data(), 16, maximum.data(), 0.5f, sum_exp.data());
     EXPECT_EQ(maximum[0], 2.0f);
-    EXPECT_NEAR(mass[0], 1 + 14 * std::exp(-1.5), 1e-6);
+    EXPECT_NEAR(sum_exp[0], 1 + 14 * std::exp(-1.5), 1e-6);
     x[3] = kNan;
     fast.tile_maxima(x.data(), 16, maximum.data());
     EXPECT_EQ(maximum[0], kInf);

@@ -8,7 +8,9 @@
 #include <string>
 
 #include "base/result.h"
+#include "model/config.h"
 #include "model/source.h"
+#include "model/weight_plan.h"
 
 namespace kvik {
 
@@ -27,5 +29,15 @@ struct ModelNeeds {
 
 // `path` is for messages.
 Result<ModelNeeds> check_model(const ModelSource& source, const std::string& path);
+
+// ----
+// find_damage: which weights of a model hold a NaN or an infinity, for the error of a step whose
+// numbers are none.
+//
+// Cost    decodes every weight until it finds one: for an error, never on the way.
+// Threads any: the weights are only read.
+
+// "the embedding", "the query weights of layer 3"; empty: all numbers are finite.
+std::string find_damage(const TransformerWeights& weights, const ModelConfig& config);
 
 }  // namespace kvik

@@ -36,7 +36,7 @@ constexpr std::array<Limit, kNConfigFields> kLimits = {{
     {ConfigField::n_heads, 1, 1024, [](const ModelConfig& c) -> double { return c.n_heads; }},
     {ConfigField::n_kv_heads, 1, 1024, [](const ModelConfig& c) -> double { return c.n_kv_heads; }},
     {ConfigField::head_dim, 2, 1024, [](const ModelConfig& c) -> double { return c.head_dim; }},
-    {ConfigField::ff_size, 1, 1 << 20, [](const ModelConfig& c) -> double { return c.ff_size; }},
+    {ConfigField::intermediate_size, 1, 1 << 20, [](const ModelConfig& c) -> double { return c.intermediate_size; }},
     {ConfigField::vocab_size, 1, 1 << 21,
      [](const ModelConfig& c) -> double { return c.vocab_size; }},
     {ConfigField::context_length, 1, 1 << 25,

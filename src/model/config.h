@@ -57,7 +57,7 @@ struct ModelConfig {
     uint32_t n_heads = 0;
     uint32_t n_kv_heads = 0;
     uint32_t head_dim = 0;
-    uint32_t ff_size = 0;
+    uint32_t intermediate_size = 0;
     uint32_t vocab_size = 0;
     uint32_t context_length = 0;
     Norm norm = Norm::rms;
@@ -69,7 +69,7 @@ struct ModelConfig {
     std::vector<uint32_t> windows;  // [n_layers] positions a layer sees, or empty; see window()
     float embedding_scale = 1;
     float attention_scale = 0;                                     // of a score, before the softmax
-    bool tied_head = false;                                        // the embedding is the head too
+    bool tied_lm_head = false;                                        // the embedding is the head too
     Need qkv_bias = Need::optional, output_bias = Need::optional;  // of attention
     Need qk_norm = Need::optional;
 
@@ -89,7 +89,7 @@ enum class ConfigField : uint8_t {
     n_heads,
     n_kv_heads,
     head_dim,
-    ff_size,
+    intermediate_size,
     vocab_size,
     context_length,
     norm_eps,

@@ -16,7 +16,7 @@ ModelConfig valid_config() {
     config.n_heads = 4;
     config.n_kv_heads = 2;
     config.head_dim = 16;
-    config.ff_size = 128;
+    config.intermediate_size = 128;
     config.vocab_size = 100;
     config.context_length = 256;
     config.norm_eps = 1e-5f;
@@ -52,7 +52,7 @@ TEST(Config, every_number_has_a_range_and_its_refusal_names_both) {
           Case{ConfigField::n_heads, &ModelConfig::n_heads, 1024},
           Case{ConfigField::n_kv_heads, &ModelConfig::n_kv_heads, 1024},
           Case{ConfigField::head_dim, &ModelConfig::head_dim, 1024},
-          Case{ConfigField::ff_size, &ModelConfig::ff_size, 1048576},
+          Case{ConfigField::intermediate_size, &ModelConfig::intermediate_size, 1048576},
           Case{ConfigField::vocab_size, &ModelConfig::vocab_size, 2097152},
           Case{ConfigField::context_length, &ModelConfig::context_length, 33554432}})
         for (const uint32_t value : {0u, c.max + 1, UINT32_MAX}) {

@@ -1,11 +1,10 @@
 // A NaN in whichever tensor of whichever architecture: a step that meets it says where it is.
-#include "model/find_damage.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <limits>
 
+#include "model/check.h"
 #include "testing/model_rig.h"
 #include "testing/tiny_models.h"
 

@@ -252,7 +252,7 @@ ConfigNames names_of(const ArchitectureKeys& keys, Norm norm) {
     name(ConfigField::n_heads, "attention.head_count");
     name(ConfigField::n_kv_heads, "attention.head_count_kv");
     name(ConfigField::head_dim, "attention.key_length");
-    name(ConfigField::ff_size, "feed_forward_length");
+    name(ConfigField::intermediate_size, "feed_forward_length");
     name(ConfigField::vocab_size, "vocab_size");
     name(ConfigField::context_length, "context_length");
     name(ConfigField::norm_eps, eps_suffix(norm));
@@ -342,13 +342,13 @@ Result<ModelConfig> config_from_gguf(const GgufFile& file) {
     KVIK_TRY(config.hidden_size, keys.require("embedding_length"));
     KVIK_TRY(config.n_heads, keys.require("attention.head_count"));
     KVIK_TRY(config.n_kv_heads, keys.integer_or("attention.head_count_kv", config.n_heads));
-    KVIK_TRY(config.ff_size, keys.require("feed_forward_length"));
+    KVIK_TRY(config.intermediate_size, keys.require("feed_forward_length"));
     KVIK_TRY(config.context_length, keys.require("context_length"));
     KVIK_TRY(const double eps, metadata.require_real(keys.key(eps_suffix(traits.norm))));
     config.norm_eps = static_cast<float>(eps);
     KVIK_TRY(config.head_dim, read_head_dim(keys, config));
     KVIK_TRY(config.vocab_size, read_vocab_size(file, keys));
-    config.tied_head = file.find("output.weight") == nullptr;
+    config.tied_lm_head = file.find("output.weight") == nullptr;
     // Before windows and tables are sized by them.
     config.rope.n_dims = 2;
     config.attention_scale = 1;

@@ -11,7 +11,7 @@
 
 #include "testing/expect_error.h"
 #include "testing/gguf_samples.h"
-#include "testing/lie.h"
+#include "testing/patch_bytes.h"
 
 namespace kvik {
 namespace {
@@ -26,13 +26,13 @@ Result<ModelConfig> config_of(const std::vector<std::byte>& bytes) {
 // The sample with another u32 at a key.
 Result<ModelConfig> config_with(std::string_view key, uint32_t value) {
     const auto bytes = sample_llama().bytes();
-    return config_of(with_lie(bytes, find_bytes(bytes, key) + key.size() + 4, value));
+    return config_of(with_bytes_at(bytes, find_bytes(bytes, key) + key.size() + 4, value));
 }
 
 // The sample without a key: it is there under another name.
 Result<ModelConfig> config_without(std::string_view key) {
     const auto bytes = sample_llama().bytes();
-    return config_of(with_lie(bytes, find_bytes(bytes, key) + key.size() - 1, '#'));
+    return config_of(with_bytes_at(bytes, find_bytes(bytes, key) + key.size() - 1, '#'));
 }
 
 TEST(GgufConfig, reads_what_a_llama_file_says) {
@@ -45,7 +45,7 @@ TEST(GgufConfig, reads_what_a_llama_file_says) {
     EXPECT_EQ(config->n_heads, 2u);
     EXPECT_EQ(config->n_kv_heads, 1u);
     EXPECT_EQ(config->head_dim, 4u);
-    EXPECT_EQ(config->ff_size, 16u);
+    EXPECT_EQ(config->intermediate_size, 16u);
     EXPECT_EQ(config->vocab_size, 4u);
     EXPECT_EQ(config->context_length, 64u);
     EXPECT_EQ(config->norm_eps, 1e-5f);
@@ -54,12 +54,12 @@ TEST(GgufConfig, reads_what_a_llama_file_says) {
     EXPECT_EQ(config->rope.n_dims, 4u);
     EXPECT_EQ(config->rope.layout, RopeLayout::adjacent);
     EXPECT_TRUE(config->windows.empty());
-    EXPECT_TRUE(config->tied_head);
+    EXPECT_TRUE(config->tied_lm_head);
 }
 
 TEST(GgufConfig, a_head_of_its_own_is_not_tied) {
     const auto bytes = sample_llama().random_tensor("output.weight", DType::f32, {4, 8}, 2).bytes();
-    EXPECT_FALSE(config_of(bytes)->tied_head);
+    EXPECT_FALSE(config_of(bytes)->tied_lm_head);
 }
 
 TEST(GgufConfig, absent_optional_keys_get_the_formats_defaults) {
@@ -130,7 +130,7 @@ TEST(GgufConfig, a_vocabulary_of_two_sizes_is_refused) {
     const auto bytes = sample_llama().bytes();
     const std::string_view name = "token_embd.weight";
     const size_t rows_at = find_bytes(bytes, name) + name.size() + 4 + 8;
-    expect_refused(config_of(with_lie(bytes, rows_at, uint64_t{3})), ErrorKind::file,
+    expect_refused(config_of(with_bytes_at(bytes, rows_at, uint64_t{3})), ErrorKind::file,
                    {"'llama.vocab_size'", "has 4 tokens", "3 rows"});
 }
 

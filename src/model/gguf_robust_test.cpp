@@ -9,7 +9,7 @@
 #include "model/gguf_config.h"
 #include "model/gguf_tokenizer.h"
 #include "testing/gguf_samples.h"
-#include "testing/lie.h"
+#include "testing/patch_bytes.h"
 
 namespace kvik {
 namespace {
@@ -26,7 +26,7 @@ TEST(GgufRobust, extreme_numbers_at_any_place_derive_to_an_error_or_a_valid_mode
     for (const GgufSample& sample : gguf_samples())
         for (size_t at = 0; at + 4 <= sample.bytes.size(); ++at)
             for (const uint32_t lie : {0u, 1u, 3u, 1u << 20, 0x7fc00000u, 1u << 31, UINT32_MAX}) {
-                const auto bytes = with_lie(sample.bytes, at, lie);
+                const auto bytes = with_bytes_at(sample.bytes, at, lie);
                 const Result<GgufFile> file = GgufFile::from_bytes(bytes, "m.gguf");
                 if (!file) continue;
                 const Result<ModelConfig> config = config_from_gguf(*file);

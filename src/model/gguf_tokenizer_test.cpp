@@ -8,7 +8,7 @@
 #include "formats/gguf.h"
 #include "testing/expect_error.h"
 #include "testing/gguf_samples.h"
-#include "testing/lie.h"
+#include "testing/patch_bytes.h"
 #include "text/pretokenizer_patterns.h"
 
 namespace kvik {

@@ -49,7 +49,7 @@ ConfigNames names_of(const JsonFields& fields, const SizeNames& sizes) {
     name(ConfigField::n_heads, sizes.n_heads);
     name(ConfigField::n_kv_heads, "num_key_value_heads");
     name(ConfigField::head_dim, "head_dim");
-    name(ConfigField::ff_size, sizes.ff);
+    name(ConfigField::intermediate_size, sizes.ff);
     name(ConfigField::vocab_size, "vocab_size");
     name(ConfigField::context_length, sizes.context);
     name(ConfigField::norm_eps, sizes.eps);
@@ -174,7 +174,7 @@ Result<void> read_sizes(const JsonFields& fields, const SizeNames& names, ModelC
                                         config.n_heads, names.hidden, config.hidden_size));
     KVIK_TRY(config.head_dim, fields.integer_or("head_dim", even_share));
     // Only n_inner may be null.
-    KVIK_TRY(config.ff_size, fields.integer_or(names.ff, 4 * config.hidden_size));
+    KVIK_TRY(config.intermediate_size, fields.integer_or(names.ff, 4 * config.hidden_size));
     KVIK_TRY(config.vocab_size, fields.require_integer("vocab_size"));
     KVIK_TRY(config.context_length, fields.require_integer(names.context));
     KVIK_TRY(const double eps, fields.real_or(names.eps, config.norm == Norm::rms ? 1e-6 : 1e-5));
@@ -193,7 +193,7 @@ Result<void> read_tensors(const HfClass& row, const JsonFields& fields, ModelCon
     config.qkv_bias = need(row.qkv_bias);
     config.output_bias = need(row.output_bias);
     config.qk_norm = row.has_qk_norm ? Need::required : Need::absent;
-    KVIK_TRY(config.tied_head, fields.flag_or("tie_word_embeddings", false));
+    KVIK_TRY(config.tied_lm_head, fields.flag_or("tie_word_embeddings", false));
     return {};
 }
 

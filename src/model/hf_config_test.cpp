@@ -33,11 +33,11 @@ TEST(HfConfig, every_architecture_is_read_as_it_was_written) {
         EXPECT_EQ(config->hidden_size, model.hidden_size);
         EXPECT_EQ(config->n_kv_heads, model.n_kv_heads);
         EXPECT_EQ(config->head_dim, model.head_dim);
-        EXPECT_EQ(config->ff_size, model.ff_size);
+        EXPECT_EQ(config->intermediate_size, model.intermediate_size);
         EXPECT_EQ(config->vocab_size, model.vocab_size);
         EXPECT_EQ(config->context_length, model.context_length);
         EXPECT_EQ(config->windows, model.windows);
-        EXPECT_EQ(config->tied_head, model.tied);
+        EXPECT_EQ(config->tied_lm_head, model.tied);
         EXPECT_EQ(config->norm_eps, 1e-5f);
     }
 }

@@ -7,7 +7,7 @@
 #include "kernels/numerics.h"
 #include "model/arch/registry.h"
 #include "model/source.h"
-#include "model/tied_head.h"
+#include "model/tied_lm_head.h"
 #include "model/transformer.h"
 #include "model/weight_loader.h"
 
@@ -52,7 +52,7 @@ Result<void> check_limits(const ModelConfig& config, const std::string& path) {
 Result<LoadedModel> load_model(const LoadOptions& options) {
     KVIK_CHECK(options.kernels && options.pool, "loading needs kernels and threads");
     KVIK_TRY(ModelSource source, open_source(options.path));
-    KVIK_TRY_VOID(settle_tied_head(source, options.path));
+    KVIK_TRY_VOID(resolve_tied_head(source, options.path));
     ModelConfig& config = source.config;
     KVIK_TRY_VOID(check_limits(config, options.path));
     const Architecture* architecture = find_architecture(config.architecture);
@@ -62,7 +62,7 @@ Result<LoadedModel> load_model(const LoadOptions& options) {
     architecture->plan(config, weights, plan);
     KVIK_TRY(const PackedWeights packed, pack_weights(*source.tensors, options.path, plan, weights,
                                                       *options.pool, options.progress));
-    if (config.tied_head) weights.head = weights.embedding;
+    if (config.tied_lm_head) weights.head = weights.embedding;
 
     ModelSpec spec;
     spec.architecture = config.architecture;

@@ -26,7 +26,7 @@ class Pieces {
 };
 
 uint32_t max_k(const ModelConfig& config) {
-    return std::max({config.hidden_size, config.ff_size, config.n_heads * config.head_dim});
+    return std::max({config.hidden_size, config.intermediate_size, config.n_heads * config.head_dim});
 }
 
 uint64_t lay_out(TransformerScratch& s, const ModelConfig& config, ActForms forms,
@@ -37,12 +37,12 @@ uint64_t lay_out(TransformerScratch& s, const ModelConfig& config, ActForms form
     const auto floats = [&](uint64_t n) { return pieces.take<float>(n * 4); };
     s.x = floats(rows * config.hidden_size);
     s.x_next = floats(rows * config.hidden_size);
-    s.delta = floats(rows * config.hidden_size);
+    s.update = floats(rows * config.hidden_size);
     s.q = floats(rows * config.n_heads * config.head_dim);
     s.k = floats(rows * config.n_kv_heads * config.head_dim);
     s.v = floats(rows * config.n_kv_heads * config.head_dim);
     s.attended = floats(rows * config.n_heads * config.head_dim);
-    s.ff = floats(rows * config.ff_size);
+    s.ff = floats(rows * config.intermediate_size);
     s.rope = floats(rows * config.rope.n_dims);
     s.local_rope = floats(rows * config.local_rope.n_dims);
     s.states = pieces.take<AttentionState>(kMaxApartUnits * sizeof(AttentionState));
@@ -51,7 +51,7 @@ uint64_t lay_out(TransformerScratch& s, const ModelConfig& config, ActForms form
         pieces.take<std::byte>(Activations::bytes_needed(static_cast<uint32_t>(rows), k, forms));
     const ActForms of_ff = {.quantised = forms.quantised};
     std::byte* shared_ff = pieces.take<std::byte>(
-        Activations::bytes_needed(static_cast<uint32_t>(rows), config.ff_size, of_ff));
+        Activations::bytes_needed(static_cast<uint32_t>(rows), config.intermediate_size, of_ff));
     for (uint32_t i = 0; i < n_workers; ++i) {
         TileScratch tiles;
         tiles.unpacked = pieces.take<UnpackedGroup>(TileScratch::unpacked_bytes(k));
@@ -60,7 +60,7 @@ uint64_t lay_out(TransformerScratch& s, const ModelConfig& config, ActForms form
         tiles.decoded = pieces.take<float>(TileScratch::decoded_bytes(k));
         std::byte* own = pieces.take<std::byte>(Activations::bytes_needed(kPanelCols, k, forms));
         float* row = floats(k);
-        float* settled = floats(config.hidden_size);
+        float* residual_row = floats(config.hidden_size);
         float* queries = floats(uint64_t{kBundleItems} * kMaxQueries * kMaxHeadDim);
         float* scores = floats(uint64_t{kMaxQueries} * kChunkTokens);
         int8_t* quant_q = pieces.take<int8_t>(kBundleItems * kMaxQueries * kMaxHeadDim);
@@ -72,8 +72,8 @@ uint64_t lay_out(TransformerScratch& s, const ModelConfig& config, ActForms form
             s.workers.push_back(
                 {tiles, Activations(own, kPanelCols, k, forms),
                  Activations(shared, static_cast<uint32_t>(rows), k, forms),
-                 Activations(shared_ff, static_cast<uint32_t>(rows), config.ff_size, of_ff), row,
-                 settled, queries, scores, quant_q, quant_d, quant_nsum, states});
+                 Activations(shared_ff, static_cast<uint32_t>(rows), config.intermediate_size, of_ff), row,
+                 residual_row, queries, scores, quant_q, quant_d, quant_nsum, states});
     }
     return pieces.used();
 }

@@ -54,7 +54,7 @@ struct WorkerScratch {
     Activations shared;        // of a large one: a handle of its own to the memory of all
     Activations shared_ff;     // of the MLP's inner rows where whoever computes them quantises them
     float* row = nullptr;      // [max(hidden, ...)] a normed row on its way
-    float* settled = nullptr;  // [hidden] a row of the residual stream that others own
+    float* residual_row = nullptr;  // [hidden] a row of the residual stream that another worker owns
     float* queries = nullptr;  // [kBundleItems][kMaxQueries][kMaxHeadDim]
     float* scores = nullptr;   // [kMaxQueries][kChunkTokens]
     // The queries of q8 KV, as QuantQueries has them, for each item of a bundle.
@@ -91,12 +91,12 @@ class TransformerScratch : public Scratch {
 
     float* x = nullptr;                 // residual stream [max_rows, hidden]
     float* x_next = nullptr;            // the same, one addition further
-    float* delta = nullptr;             // as x: what attention or MLP adds to it
+    float* update = nullptr;             // as x: what attention or MLP adds to it
     float* q = nullptr;                 // [max_rows, n_heads * head_dim]
     float* k = nullptr;                 // [max_rows, n_kv_heads * head_dim]
     float* v = nullptr;                 // the same
     float* attended = nullptr;          // as q
-    float* ff = nullptr;                // [max_rows, ff_size]
+    float* ff = nullptr;                // [max_rows, intermediate_size]
     float* rope = nullptr;              // [max_rows, rope.n_dims]
     float* local_rope = nullptr;        // [max_rows, local_rope.n_dims]
     std::vector<uint32_t> positions;    // [n_rows]

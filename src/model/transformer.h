@@ -3,10 +3,11 @@
 //
 // Owner   its weights.   Threads  forward is const; see model.h.
 // Shape   a layer is five phases between barriers: norm + QKV + RoPE + KV write | attention | O |
-//         norm + gate, up, activation | down. What O and down add to the residual stream lies
-//         apart until the next norm settles it, so that no phase reads what another worker writes.
-// Cost    a batch of at most kPanelCols rows is settled, normed and quantised by every worker for
-//         itself, which saves a barrier; larger ones share the work.
+//         norm + gate, up, activation | down. The output of O and of down is a separate update of
+//         the residual stream until the next norm adds it (fused residual add + norm), so that no
+//         phase reads what another worker writes.
+// Cost    every worker adds, norms and quantises all rows of a batch of at most kPanelCols rows for
+//         itself, which saves a barrier; the workers share the rows of larger batches.
 #pragma once
 
 #include <memory>
@@ -14,11 +15,11 @@
 
 #include "kernels/activations.h"
 #include "kernels/table.h"
+#include "model/attention.h"
 #include "model/config.h"
 #include "model/model.h"
-#include "model/rope.h"
 #include "model/scratch.h"
-#include "model/weights.h"
+#include "model/weight_plan.h"
 
 namespace kvik {
 
@@ -34,8 +35,8 @@ class Transformer : public Model {
                          std::span<float> logits) const override;
 
   private:
-    struct Step;    // what the phases of one forward share
-    struct Stream;  // the residual stream on its way through the layers
+    struct Step;      // what the phases of one forward share
+    struct Residual;  // the residual stream on its way through the layers
     void run(const Step& step) const;
     void embed(const Step& step) const;
     void project_qkv(const Step& step, uint32_t layer, const Activations& x) const;
@@ -47,22 +48,22 @@ class Transformer : public Model {
     // Only the tile pairs of `pairs`.
     void project_pairs(const Step& step, const LinearWeights& linear, Share pairs,
                        const Activations& x, float* out) const;
-    // Gate, up and down; what down adds goes to scratch.delta.
+    // Gate, up and down; what down adds goes to scratch.update.
     void mlp(const Step& step, uint32_t layer, const Activations& x) const;
     void gate_and_up(const Step& step, const LayerWeights& layer, Share pairs,
-                     const PairProduct& product) const;
+                     const TileGemm& product) const;
     void only_up(const Step& step, const LayerWeights& layer, const Activations& x) const;
-    void head(const Step& step, const Stream& stream) const;
+    void head(const Step& step, const Residual& residual) const;
 
     float norm_row(const NormWeights& weights, const float* x, uint32_t n, float* y) const;
-    const float* settled_row(const Step& step, const Stream& stream, uint32_t row,
-                             float* keep) const;
+    const float* residual_row(const Step& step, const Residual& residual, uint32_t row,
+                              float* keep) const;
 
     // Rows on their way into a matrix product, in the forms that the matrices read.
     const Activations& load(const Step& step, const float* rows, uint32_t width, uint32_t layer,
                             ActForms forms) const;
-    // The same for the settled and normed rows of the stream.
-    const Activations& load_normed(const Step& step, Stream& stream, const NormWeights& norm,
+    // The same for the normed rows of the residual stream, after the update is added.
+    const Activations& load_normed(const Step& step, Residual& residual, const NormWeights& norm,
                                    uint32_t layer, ActForms forms) const;
     template <class LoadRow>
     const Activations& load_rows(const Step& step, uint32_t width, ActForms forms,

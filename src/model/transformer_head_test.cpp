@@ -20,7 +20,7 @@ struct Notes {
             };
             LogitTiles tiles;
             if (i % 4 > 0) tiles.maxima = part(0);
-            if (i % 4 > 1) tiles.masses = part(1);
+            if (i % 4 > 1) tiles.sum_exps = part(1);
             if (i % 4 > 2) tiles.tempered = part(2);
             tiles.inverse_temperature = 1.0f / static_cast<float>(i + 1);
             rows.push_back(tiles);

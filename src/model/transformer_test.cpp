@@ -21,7 +21,7 @@ struct Way : ::testing::TestWithParam<DType> {
         s.dtype = GetParam();
         if (dtype_info(s.dtype).group_size == 256) {
             s.hidden_size = 256;
-            s.ff_size = 512;
+            s.intermediate_size = 512;
         }
         s.context_length = 1024;
         return s;

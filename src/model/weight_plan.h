@@ -1,10 +1,9 @@
-// WeightPlan: what a model's files must hold, one entry a tensor, in the order in which a step
-// reads them. An architecture writes it down; weight_loader carries it out.
+// The weights of a decoder-only transformer, packed for the kernels; weight_plan.h says how they
+// are filled.
 //
-// Use     plan.in_layer(i); plan.matrix({"attn_q.weight", "self_attn.q_proj.weight"}, n_out, n_in,
-//         layer.q.matrix): names of a layer's tensors are written without the layer's prefix.
-// Shape   [n_out, n_in], as the file has it; a part is some rows of a tensor that holds more, and
-//         `columns` says that the file has it turned, [n_in, n_out].
+// Shape   a matrix [n_out, n_in] maps n_in to n_out. Norm weights and biases are f32 [n]; what an
+//         architecture has not is null, or a matrix of no rows.
+// Owner   TransformerWeights owns the arena that every pointer points into; immutable after load.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,11 +13,50 @@
 #include <string_view>
 #include <vector>
 
+#include "base/arena.h"
+#include "kernels/pack.h"
 #include "model/config.h"
 #include "model/format.h"
-#include "model/weights.h"
 
 namespace kvik {
+
+struct NormWeights {
+    const float* scale = nullptr;  // null: no norm
+    const float* bias = nullptr;   // of Norm::layer
+};
+
+struct LinearWeights {
+    PackedMatrix matrix;
+    const float* bias = nullptr;  // [n_out]
+};
+
+struct LayerWeights {
+    NormWeights attn_norm;  // [hidden_size]
+    LinearWeights q, k, v, o;
+    NormWeights q_norm, k_norm;  // [head_dim], of every head by itself
+    NormWeights attn_post_norm;  // [hidden_size], of what attention adds
+    NormWeights ffn_norm;
+    LinearWeights gate, up, down;
+    NormWeights ffn_post_norm;
+};
+
+struct TransformerWeights {
+    Arena arena;
+    PackedMatrix embedding;  // [vocab_size, hidden_size]
+    PackedMatrix positions;  // [context_length, hidden_size] of Positions::learned
+    PackedMatrix head;       // [vocab_size, hidden_size]; the embedding again when it is tied
+    NormWeights out_norm;
+    std::vector<LayerWeights> layers;
+};
+
+// ----
+// WeightPlan: what a model's files must hold, one entry a tensor, in the order in which a step
+// reads them. An architecture writes it down; weight_loader carries it out.
+//
+// Use     plan.in_layer(i); plan.matrix({"attn_q.weight", "self_attn.q_proj.weight"}, n_out, n_in,
+//         layer.q.matrix): names of a layer's tensors are written without the layer's prefix.
+// Shape   [n_out, n_in], as the file has it; a part is some rows of a tensor that holds more, and
+//         `columns` says that the file has it turned, [n_in, n_out].
 
 // The same tensor in both families of files.
 struct TensorName {

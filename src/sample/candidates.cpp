@@ -64,27 +64,27 @@ uint64_t sum_fixed_weights(const Tempered& tempered, const TiledRow& row) noexce
 // exponentials of 4e-7 and the tree of a tile, 2.4e-7, add 1.5e-6. Rounding to units adds half a
 // unit a token.
 TotalWeight estimate_fixed_weights(const Tempered& tempered, const TiledRow& row,
-                                   std::span<const float> masses) noexcept {
+                                   std::span<const float> sum_exps) noexcept {
     const float inverse = 1.0f / tempered.temperature;
     F64x2 low = {0, 0};
     F64x2 high = {0, 0};
-    const auto add = [&](F32x4 maxima, F32x4 mass) {
+    const auto add = [&](F32x4 maxima, F32x4 sum_exp) {
         const F32x4 e = tempered_exp(maxima, tempered.max, inverse);
-        low += low_to_f64(e) * low_to_f64(mass);
-        high += high_to_f64(e) * high_to_f64(mass);
+        low += low_to_f64(e) * low_to_f64(sum_exp);
+        high += high_to_f64(e) * high_to_f64(sum_exp);
     };
-    const auto mass_of = [&](size_t t) {
-        return row.has_patch(t) ? tile_mass(row.tile(t), row.maxima[t], inverse) : masses[t];
+    const auto sum_exp_of = [&](size_t t) {
+        return row.has_patch(t) ? tile_sum_exp_of(row.tile(t), row.maxima[t], inverse) : sum_exps[t];
     };
     const size_t n_tiles = row.maxima.size();
     size_t t = 0;
     for (; t + 4 <= n_tiles; t += 4) {
-        F32x4 mass = load4(&masses[t]);
+        F32x4 sum_exp = load4(&sum_exps[t]);
         if (row.is_patched)
-            for (size_t k = 0; k < 4; ++k) mass[k] = mass_of(t + k);
-        add(load4(&row.maxima[t]), mass);
+            for (size_t k = 0; k < 4; ++k) sum_exp[k] = sum_exp_of(t + k);
+        add(load4(&row.maxima[t]), sum_exp);
     }
-    for (; t < n_tiles; ++t) add(all4(row.maxima[t]), F32x4{mass_of(t), 0, 0, 0});
+    for (; t < n_tiles; ++t) add(all4(row.maxima[t]), F32x4{sum_exp_of(t), 0, 0, 0});
     const F64x2 both = low + high;
     const double estimate = (both[0] + both[1]) * static_cast<double>(1ull << kWeightBits);
     const double error = 6e-6 * estimate + 0.5 * static_cast<double>(row.size()) + 1;

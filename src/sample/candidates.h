@@ -1,7 +1,7 @@
 // Candidates: the tokens that may still be drawn, and the cuts that make them fewer.
 //
 // Invariant every cut keeps a prefix of one total order (logit descending, then id ascending), and
-//         masses are integers: the kept set depends neither on the order of the list nor on how a
+//         sum_exps are integers: the kept set depends neither on the order of the list nor on how a
 //         library selects.
 // Cost    linear in what is looked at: selection, never a full sort.
 #pragma once
@@ -41,14 +41,14 @@ uint64_t fixed_weight(const Tempered& tempered, float logit) noexcept;
 
 uint64_t sum_fixed_weights(const Tempered& tempered, const TiledRow& row) noexcept;
 
-// Bounds of that sum, from the masses of the row's tiles at this temperature, as they were before
+// Bounds of that sum, from the sum_exps of the row's tiles at this temperature, as they were before
 // any patch, without the logits: they are 1.2e-5 of it and a unit a token apart.
 struct TotalWeight {
     uint64_t low = 0;
     uint64_t high = 0;
 };
 TotalWeight estimate_fixed_weights(const Tempered& tempered, const TiledRow& row,
-                                   std::span<const float> masses) noexcept;
+                                   std::span<const float> sum_exps) noexcept;
 
 // Mass that top-p asks for: p of the total, at least 1.
 uint64_t top_p_target(float top_p, uint64_t total) noexcept;

@@ -28,12 +28,12 @@ class TileSum {
   public:
     explicit TileSum(float max) : max_(max) {}
 
-    void add(const float* maxima, const float* masses) {  // of 16 tiles
+    void add(const float* maxima, const float* sum_exps) {  // of 16 tiles
         for (int v = 0; v < 4; ++v) {
             const F32x4 e = exp4(load4(maxima + 4 * v) - max_);
-            const F32x4 mass = load4(masses + 4 * v);
-            lanes_[2 * v] += low_to_f64(e) * low_to_f64(mass);
-            lanes_[2 * v + 1] += high_to_f64(e) * high_to_f64(mass);
+            const F32x4 sum_exp = load4(sum_exps + 4 * v);
+            lanes_[2 * v] += low_to_f64(e) * low_to_f64(sum_exp);
+            lanes_[2 * v + 1] += high_to_f64(e) * high_to_f64(sum_exp);
         }
     }
     double log() const {  // tree 8, 4, 2, 1
@@ -51,7 +51,7 @@ class TileSum {
 // Sixteen tiles, of which the last ones may not be there: they weigh nothing.
 struct SomeTiles {
     std::array<float, kTilesAtOnce> maxima;
-    std::array<float, kTilesAtOnce> masses = {};
+    std::array<float, kTilesAtOnce> sum_exps = {};
 
     SomeTiles() { maxima.fill(-kInf); }
 };
@@ -60,20 +60,20 @@ struct SomeTiles {
 
 double log_sum_exp(const LogitTiles& tiles) noexcept {
     const size_t n_tiles = tiles.maxima.size();
-    KVIK_CHECK(tiles.masses.size() == n_tiles, "a log-probability needs the masses of all tiles");
+    KVIK_CHECK(tiles.sum_exps.size() == n_tiles, "a log-probability needs the sum_exps of all tiles");
     const float max = largest({{}, tiles.maxima});
     if (!is_sampleable(max)) return std::numeric_limits<double>::quiet_NaN();
     TileSum sum(max);
     size_t t = 0;
     for (; t + kTilesAtOnce <= n_tiles; t += kTilesAtOnce)
-        sum.add(&tiles.maxima[t], &tiles.masses[t]);
+        sum.add(&tiles.maxima[t], &tiles.sum_exps[t]);
     if (t < n_tiles) {
         SomeTiles rest;
         std::copy(tiles.maxima.begin() + static_cast<std::ptrdiff_t>(t), tiles.maxima.end(),
                   rest.maxima.begin());
-        std::copy(tiles.masses.begin() + static_cast<std::ptrdiff_t>(t), tiles.masses.end(),
-                  rest.masses.begin());
-        sum.add(rest.maxima.data(), rest.masses.data());
+        std::copy(tiles.sum_exps.begin() + static_cast<std::ptrdiff_t>(t), tiles.sum_exps.end(),
+                  rest.sum_exps.begin());
+        sum.add(rest.maxima.data(), rest.sum_exps.data());
     }
     return sum.log();
 }
@@ -93,8 +93,8 @@ double log_sum_exp(std::span<const float> row) noexcept {
         SomeTiles some;
         const auto maxima = std::span(some.maxima).first(n_logit_tiles(part(i).size()));
         note_maxima(part(i), maxima);
-        note_masses(part(i), maxima, 1.0f, std::span(some.masses).first(maxima.size()));
-        sum.add(some.maxima.data(), some.masses.data());
+        note_sum_exp(part(i), maxima, 1.0f, std::span(some.sum_exps).first(maxima.size()));
+        sum.add(some.maxima.data(), some.sum_exps.data());
     }
     return sum.log();
 }
@@ -102,7 +102,7 @@ double log_sum_exp(std::span<const float> row) noexcept {
 double log_softmax_at(std::span<const float> row, TokenId token, const LogitTiles& tiles) noexcept {
     KVIK_CHECK(token >= 0 && static_cast<size_t>(token) < row.size(),
                "a token's log-probability is asked of a row that has the token");
-    const double sum = tiles.masses.empty() ? log_sum_exp(row) : log_sum_exp(tiles);
+    const double sum = tiles.sum_exps.empty() ? log_sum_exp(row) : log_sum_exp(tiles);
     return static_cast<double>(row[static_cast<size_t>(token)]) - sum;
 }
 

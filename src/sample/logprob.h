@@ -13,11 +13,11 @@
 
 namespace kvik {
 
-// log(sum of exp(row)): from the row, and from its tiles' maxima and masses. The same bits.
+// log(sum of exp(row)): from the row, and from its tiles' maxima and sum_exps. The same bits.
 double log_sum_exp(std::span<const float> row) noexcept;
 double log_sum_exp(const LogitTiles& tiles) noexcept;
 
-// log softmax(row)[token] = row[token] - log_sum_exp; from the row if the tiles hold no masses.
+// log softmax(row)[token] = row[token] - log_sum_exp; from the row if the tiles hold no sum_exps.
 double log_softmax_at(std::span<const float> row, TokenId token,
                       const LogitTiles& tiles = {}) noexcept;
 

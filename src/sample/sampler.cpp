@@ -22,7 +22,7 @@ float hopeless_below(const SamplingParams& params, const NoiseKey& key, const Te
     return limit_below(tempered, log_ratio);
 }
 
-// What the fixed weights of the row sum to, as far as the masses of its tiles tell.
+// What the fixed weights of the row sum to, as far as the sum_exps of its tiles tell.
 TotalWeight total_weight(const SampleInput& input, const TiledRow& row, const Tempered& tempered) {
     const LogitTiles& tiles = input.tiles;
     if (!tiles.tempered.empty() && tiles.inverse_temperature == 1.0f / tempered.temperature)
@@ -107,7 +107,7 @@ SampleScratch::SampleScratch(uint32_t vocab_size)
     candidates.reserve(vocab_size);
 }
 
-bool wants_tempered_masses(const SamplingParams& params, uint32_t vocab_size) {
+bool wants_tempered_sum_exp(const SamplingParams& params, uint32_t vocab_size) {
     const bool has_top_k = params.top_k > 0 && params.top_k < vocab_size;
     return params.temperature > 0 && params.top_p < 1 && !has_top_k;
 }

@@ -19,7 +19,7 @@
 #include "base/types.h"
 #include "sample/candidates.h"
 #include "sample/params.h"
-#include "sample/row_patch.h"
+#include "sample/row.h"
 
 namespace kvik {
 
@@ -41,7 +41,7 @@ struct SampleScratch {
 };
 
 // Whether LogitTiles::tempered, at 1 / params.temperature, would save a pass over the row.
-bool wants_tempered_masses(const SamplingParams& params, uint32_t vocab_size);
+bool wants_tempered_sum_exp(const SamplingParams& params, uint32_t vocab_size);
 
 // `params` must have passed validate() for this vocabulary.
 Result<TokenId> sample(const SamplingParams& params, const SampleInput& input,

@@ -271,16 +271,16 @@ TEST(Sampler, refuses_a_row_with_infinity) {
 
 TEST(Sampler, asks_for_tempered_masses_only_where_top_p_cuts_a_whole_row) {
     SamplingParams params = unfiltered(1);
-    EXPECT_FALSE(wants_tempered_masses(params, 100));
+    EXPECT_FALSE(wants_tempered_sum_exp(params, 100));
     params.top_p = 0.9f;
-    EXPECT_TRUE(wants_tempered_masses(params, 100));
+    EXPECT_TRUE(wants_tempered_sum_exp(params, 100));
     params.top_k = 100;
-    EXPECT_TRUE(wants_tempered_masses(params, 100));
+    EXPECT_TRUE(wants_tempered_sum_exp(params, 100));
     params.top_k = 99;
-    EXPECT_FALSE(wants_tempered_masses(params, 100));
+    EXPECT_FALSE(wants_tempered_sum_exp(params, 100));
     params.top_k = 0;
     params.temperature = 0;
-    EXPECT_FALSE(wants_tempered_masses(params, 100));
+    EXPECT_FALSE(wants_tempered_sum_exp(params, 100));
 }
 
 TEST(Sampler, allocates_nothing_for_a_token) {

@@ -29,7 +29,7 @@ float whole_maximum(const float* x) noexcept {
 }
 
 // Sixteen lanes, tree 8, 4, 2, 1.
-float whole_mass(const float* x, float maximum, float inverse_temperature) noexcept {
+float whole_sum_exp(const float* x, float maximum, float inverse_temperature) noexcept {
     const auto term = [&](int v) {
         return exp4((load4(x + 4 * v) - maximum) * inverse_temperature);
     };
@@ -51,8 +51,8 @@ float tile_maximum(std::span<const float> tile) noexcept {
     return whole_maximum(tile.size() == kLogitTile ? tile.data() : padded(tile).data());
 }
 
-float tile_mass(std::span<const float> tile, float maximum, float inverse_temperature) noexcept {
-    return whole_mass(tile.size() == kLogitTile ? tile.data() : padded(tile).data(), maximum,
+float tile_sum_exp_of(std::span<const float> tile, float maximum, float inverse_temperature) noexcept {
+    return whole_sum_exp(tile.size() == kLogitTile ? tile.data() : padded(tile).data(), maximum,
                       inverse_temperature);
 }
 
@@ -63,16 +63,16 @@ void note_maxima(std::span<const float> row, std::span<float> maxima) noexcept {
     if (n_whole < maxima.size()) maxima[n_whole] = tile_maximum(row.subspan(n_whole * kLogitTile));
 }
 
-void note_masses(std::span<const float> row, std::span<const float> maxima,
-                 float inverse_temperature, std::span<float> masses) noexcept {
-    KVIK_CHECK(masses.size() == n_logit_tiles(row.size()) && maxima.size() == masses.size(),
-               "there is a mass for every tile");
+void note_sum_exp(std::span<const float> row, std::span<const float> maxima,
+                 float inverse_temperature, std::span<float> sum_exps) noexcept {
+    KVIK_CHECK(sum_exps.size() == n_logit_tiles(row.size()) && maxima.size() == sum_exps.size(),
+               "there is a sum_exp for every tile");
     const size_t n_whole = row.size() / kLogitTile;
     for (size_t t = 0; t < n_whole; ++t)
-        masses[t] = whole_mass(&row[t * kLogitTile], maxima[t], inverse_temperature);
-    if (n_whole < masses.size())
-        masses[n_whole] =
-            tile_mass(row.subspan(n_whole * kLogitTile), maxima[n_whole], inverse_temperature);
+        sum_exps[t] = whole_sum_exp(&row[t * kLogitTile], maxima[t], inverse_temperature);
+    if (n_whole < sum_exps.size())
+        sum_exps[n_whole] =
+            tile_sum_exp_of(row.subspan(n_whole * kLogitTile), maxima[n_whole], inverse_temperature);
 }
 
 }  // namespace kvik

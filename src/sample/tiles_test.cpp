@@ -11,7 +11,7 @@
 
 #include "sample/candidates.h"
 #include "sample/logprob.h"
-#include "sample/row_patch.h"
+#include "sample/row.h"
 #include "sample/sampler.h"
 
 namespace kvik {
@@ -34,15 +34,15 @@ struct Noted {
     Noted(std::vector<float> row, float inverse_temperature)
         : logits(std::move(row)),
           maxima(n_logit_tiles(logits.size())),
-          masses(maxima.size()),
+          sum_exps(maxima.size()),
           tempered(maxima.size()),
-          tiles{maxima, masses, tempered, inverse_temperature} {
+          tiles{maxima, sum_exps, tempered, inverse_temperature} {
         note_maxima(logits, maxima);
-        note_masses(logits, maxima, 1.0f, masses);
-        note_masses(logits, maxima, inverse_temperature, tempered);
+        note_sum_exp(logits, maxima, 1.0f, sum_exps);
+        note_sum_exp(logits, maxima, inverse_temperature, tempered);
     }
 
-    std::vector<float> logits, maxima, masses, tempered;
+    std::vector<float> logits, maxima, sum_exps, tempered;
     LogitTiles tiles;
 };
 

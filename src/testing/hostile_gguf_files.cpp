@@ -3,7 +3,7 @@
 
 #include "testing/gguf_writer.h"
 #include "testing/hostile_files.h"
-#include "testing/lie.h"
+#include "testing/patch_bytes.h"
 
 namespace kvik {
 namespace {
@@ -37,15 +37,15 @@ void header(Cases& cases) {
     add(cases, about, "nothing: the file is empty", {});
     add(cases, about, "nothing: it ends inside the magic", cut(one_tensor(), 3));
     add(cases, about, "nothing: it ends inside the counts", cut(one_tensor(), 15));
-    add(cases, about, "the magic of a ZIP archive", with_lie(one_tensor(), 0, 0x04034b50u));
+    add(cases, about, "the magic of a ZIP archive", with_bytes_at(one_tensor(), 0, 0x04034b50u));
     add(cases, about, "version 1", GgufWriter(1).bytes());
     add(cases, about, "version 99", GgufWriter(99).bytes());
-    add(cases, about, "version 3 in big-endian order", with_lie(one_tensor(), 4, 0x03000000u));
-    add(cases, about, "5 tensors where one is", with_lie(one_tensor(), 8, uint64_t{5}));
-    add(cases, about, "2^63 tensors", with_lie(one_tensor(), 8, kTop));
-    add(cases, about, "2^64 - 1 tensors", with_lie(one_tensor(), 8, UINT64_MAX));
-    add(cases, about, "1000 keys where none is", with_lie(one_tensor(), 16, uint64_t{1000}));
-    add(cases, about, "2^64 - 1 keys", with_lie(one_tensor(), 16, UINT64_MAX));
+    add(cases, about, "version 3 in big-endian order", with_bytes_at(one_tensor(), 4, 0x03000000u));
+    add(cases, about, "5 tensors where one is", with_bytes_at(one_tensor(), 8, uint64_t{5}));
+    add(cases, about, "2^63 tensors", with_bytes_at(one_tensor(), 8, kTop));
+    add(cases, about, "2^64 - 1 tensors", with_bytes_at(one_tensor(), 8, UINT64_MAX));
+    add(cases, about, "1000 keys where none is", with_bytes_at(one_tensor(), 16, uint64_t{1000}));
+    add(cases, about, "2^64 - 1 keys", with_bytes_at(one_tensor(), 16, UINT64_MAX));
 }
 
 void keys(Cases& cases) {
@@ -55,7 +55,7 @@ void keys(Cases& cases) {
     add(cases, about, "nothing: it ends inside a key", cut(number, 34));
     add(cases, about, "nothing: it ends inside a number", cut(number, number.size() - 1));
     add(cases, about, "nothing: it ends inside a string", cut(text, text.size() - 1));
-    add(cases, about, "a key of 2^63 bytes", with_lie(number, 24, kTop));
+    add(cases, about, "a key of 2^63 bytes", with_bytes_at(number, 24, kTop));
     add(cases, about, "a key of 64 KiB",
         GgufWriter().set(std::string(65536, 'k'), uint32_t{1}).bytes());
     add(cases, about, "a key without a name", GgufWriter().set("", uint32_t{1}).bytes());
@@ -64,8 +64,8 @@ void keys(Cases& cases) {
         GgufWriter().set("k", uint32_t{1}).set("k", uint32_t{2}).bytes());
     add(cases, about, "a value of type 13",
         GgufWriter().put("k", static_cast<GgufType>(13), {}).bytes());
-    add(cases, about, "a string of 2^64 - 1 bytes", with_lie(text, 39, UINT64_MAX));
-    add(cases, about, "a string of 5 bytes, and 4 remain", with_lie(text, 39, uint64_t{5}));
+    add(cases, about, "a string of 2^64 - 1 bytes", with_bytes_at(text, 39, UINT64_MAX));
+    add(cases, about, "a string of 5 bytes, and 4 remain", with_bytes_at(text, 39, uint64_t{5}));
 }
 
 void arrays(Cases& cases) {
@@ -74,22 +74,22 @@ void arrays(Cases& cases) {
         GgufWriter().set_array<uint64_t>("k", std::array<uint64_t, 2>{1, 2}).bytes();
     const Bytes texts = GgufWriter().set_strings("k", std::array<std::string, 2>{"a", "b"}).bytes();
     add(cases, about, "2^61 numbers of 8 bytes: their size wraps to 0",
-        with_lie(numbers, 41, uint64_t{1} << 61));
-    add(cases, about, "2^63 strings", with_lie(texts, 41, kTop));
-    add(cases, about, "3 strings, and 2 remain", with_lie(texts, 41, uint64_t{3}));
-    add(cases, about, "a string of 2^64 - 7 bytes inside", with_lie(texts, 49, UINT64_MAX - 6));
-    add(cases, about, "numbers that say they are arrays", with_lie(numbers, 37, GgufType::array));
+        with_bytes_at(numbers, 41, uint64_t{1} << 61));
+    add(cases, about, "2^63 strings", with_bytes_at(texts, 41, kTop));
+    add(cases, about, "3 strings, and 2 remain", with_bytes_at(texts, 41, uint64_t{3}));
+    add(cases, about, "a string of 2^64 - 7 bytes inside", with_bytes_at(texts, 49, UINT64_MAX - 6));
+    add(cases, about, "numbers that say they are arrays", with_bytes_at(numbers, 37, GgufType::array));
     add(cases, about, "arrays nested 9 deep",
         GgufWriter().put("k", GgufType::array, nested_array(9)).bytes());
     add(cases, about, "2^60 arrays inside an array",
-        with_lie(GgufWriter().put("k", GgufType::array, nested_array(2)).bytes(), 41,
+        with_bytes_at(GgufWriter().put("k", GgufType::array, nested_array(2)).bytes(), 41,
                  uint64_t{1} << 60));
     add(cases, about, "2^62 numbers in an array inside an array",
-        with_lie(GgufWriter().put("k", GgufType::array, nested_array(2)).bytes(), 53,
+        with_bytes_at(GgufWriter().put("k", GgufType::array, nested_array(2)).bytes(), 53,
                  uint64_t{1} << 62));
     add(cases, about, "an array inside an array that ends too early",
         cut(GgufWriter().put("k", GgufType::array, nested_array(2)).bytes(), 63));
-    add(cases, about, "elements of type 13", with_lie(numbers, 37, uint32_t{13}));
+    add(cases, about, "elements of type 13", with_bytes_at(numbers, 37, uint32_t{13}));
 }
 
 void alignments(Cases& cases) {
@@ -110,27 +110,27 @@ Bytes named(std::string_view name) {
 }
 
 Bytes shaped(uint64_t fastest, uint64_t next) {
-    return with_lie(with_lie(one_tensor(), kDims, fastest), kDims + 8, next);
+    return with_bytes_at(with_bytes_at(one_tensor(), kDims, fastest), kDims + 8, next);
 }
 
 void tensors(Cases& cases) {
     const std::string about = "GGUF: tensors";
     add(cases, about, "nothing: it ends inside a shape", cut(one_tensor(), kDims + 5));
-    add(cases, about, "a name of 2^64 - 1 bytes", with_lie(one_tensor(), kTensorName, UINT64_MAX));
+    add(cases, about, "a name of 2^64 - 1 bytes", with_bytes_at(one_tensor(), kTensorName, UINT64_MAX));
     add(cases, about, "no name", named(""));
     add(cases, about, "a name that is not UTF-8", named("\x80"));
     add(cases, about, "a name that would clear the screen",
-        with_lie(named("a\n\x1b[2J"), kTensorName + 8 + 6 + 4 + 8, uint32_t{99}));
+        with_bytes_at(named("a\n\x1b[2J"), kTensorName + 8 + 6 + 4 + 8, uint32_t{99}));
     add(cases, about, "the same name twice",
         GgufWriter()
             .random_tensor("t", DType::f32, {4}, 1)
             .random_tensor("t", DType::f32, {4}, 2)
             .bytes());
-    add(cases, about, "no dimension", with_lie(one_tensor(), kNDims, 0u));
-    add(cases, about, "5 dimensions", with_lie(one_tensor(), kNDims, 5u));
-    add(cases, about, "2^32 - 1 dimensions", with_lie(one_tensor(), kNDims, UINT32_MAX));
-    add(cases, about, "rows of no elements", with_lie(one_tensor(), kDims, uint64_t{0}));
-    add(cases, about, "no rows", with_lie(one_tensor(), kDims + 8, uint64_t{0}));
+    add(cases, about, "no dimension", with_bytes_at(one_tensor(), kNDims, 0u));
+    add(cases, about, "5 dimensions", with_bytes_at(one_tensor(), kNDims, 5u));
+    add(cases, about, "2^32 - 1 dimensions", with_bytes_at(one_tensor(), kNDims, UINT32_MAX));
+    add(cases, about, "rows of no elements", with_bytes_at(one_tensor(), kDims, uint64_t{0}));
+    add(cases, about, "no rows", with_bytes_at(one_tensor(), kDims + 8, uint64_t{0}));
     add(cases, about, "2^32 rows of 2^32: the product wraps to 0",
         shaped(uint64_t{1} << 32, uint64_t{1} << 32));
     add(cases, about, "2^63 rows of 3: the product wraps", shaped(3, kTop));
@@ -138,14 +138,14 @@ void tensors(Cases& cases) {
     add(cases, about, "rows of 2^63 elements", shaped(kTop, 1));
     add(cases, about, "rows of 33 in groups of 32",
         GgufWriter().tensor({"t", 8, {32, 33}, Bytes(34 * 32)}).bytes());
-    add(cases, about, "type 23, which kvik does not read", with_lie(one_tensor(), kType, 23u));
-    add(cases, about, "type 1000, which nobody gave out", with_lie(one_tensor(), kType, 1000u));
-    add(cases, about, "data at an unaligned offset", with_lie(one_tensor(), kOffset, uint64_t{8}));
-    add(cases, about, "data behind the end", with_lie(one_tensor(), kOffset, uint64_t{32}));
+    add(cases, about, "type 23, which kvik does not read", with_bytes_at(one_tensor(), kType, 23u));
+    add(cases, about, "type 1000, which nobody gave out", with_bytes_at(one_tensor(), kType, 1000u));
+    add(cases, about, "data at an unaligned offset", with_bytes_at(one_tensor(), kOffset, uint64_t{8}));
+    add(cases, about, "data behind the end", with_bytes_at(one_tensor(), kOffset, uint64_t{32}));
     add(cases, about, "data at 2^64 - 32: its end wraps to 0",
-        with_lie(one_tensor(), kOffset, UINT64_MAX - 31));
+        with_bytes_at(one_tensor(), kOffset, UINT64_MAX - 31));
     add(cases, about, "one row more than the data has",
-        with_lie(one_tensor(), kDims + 8, uint64_t{3}));
+        with_bytes_at(one_tensor(), kDims + 8, uint64_t{3}));
     add(cases, about, "nothing: it ends inside the tensor data",
         cut(one_tensor(), one_tensor().size() - 1));
     add(cases, about, "two tensors in one place",

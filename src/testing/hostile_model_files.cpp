@@ -7,7 +7,7 @@
 
 #include "formats/gguf.h"
 #include "testing/hostile_files.h"
-#include "testing/lie.h"
+#include "testing/patch_bytes.h"
 #include "testing/safetensors_writer.h"
 #include "testing/tiny_llama.h"
 
@@ -27,7 +27,7 @@ GgufWriter llama() {
 
 // The first key of this name, from now on another one.
 Bytes without(const Bytes& bytes, std::string_view key) {
-    return with_lie(bytes, find_bytes(bytes, key) + key.size() - 1, '#');
+    return with_bytes_at(bytes, find_bytes(bytes, key) + key.size() - 1, '#');
 }
 
 template <class T>
@@ -106,7 +106,7 @@ void types(Cases& cases) {
 
 // One byte of a key's value, `at` bytes behind the key, from now on another one.
 Bytes with_byte(const Bytes& bytes, std::string_view key, size_t at, uint8_t byte) {
-    return with_lie(bytes, find_bytes(bytes, key) + key.size() + at, byte);
+    return with_bytes_at(bytes, find_bytes(bytes, key) + key.size() + at, byte);
 }
 
 // A tiny llama of four tokens.

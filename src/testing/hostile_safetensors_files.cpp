@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "testing/hostile_files.h"
-#include "testing/lie.h"
+#include "testing/patch_bytes.h"
 #include "testing/safetensors_writer.h"
 
 namespace kvik {
@@ -58,14 +58,14 @@ void headers(Cases& cases) {
     add(cases, about, "nothing: the file is empty", {});
     add(cases, about, "nothing: it ends inside the length", cut(sound, 7));
     add(cases, about, "nothing: it ends inside the header", cut(sound, 20));
-    add(cases, about, "a header of 2^63 bytes", with_lie(sound, 0, kTop));
-    add(cases, about, "a header of 2^64 - 1 bytes", with_lie(sound, 0, UINT64_MAX));
-    add(cases, about, "a header over 100 MB", with_lie(sound, 0, uint64_t{100'000'001}));
-    add(cases, about, "a header of no bytes", with_lie(sound, 0, uint64_t{0}));
+    add(cases, about, "a header of 2^63 bytes", with_bytes_at(sound, 0, kTop));
+    add(cases, about, "a header of 2^64 - 1 bytes", with_bytes_at(sound, 0, UINT64_MAX));
+    add(cases, about, "a header over 100 MB", with_bytes_at(sound, 0, uint64_t{100'000'001}));
+    add(cases, about, "a header of no bytes", with_bytes_at(sound, 0, uint64_t{0}));
     add(cases, about, "a header that is a byte short",
-        with_lie(sound, 0, uint64_t{sound.size() - 8 - 8 - 1}));
+        with_bytes_at(sound, 0, uint64_t{sound.size() - 8 - 8 - 1}));
     add(cases, about, "a header that reaches into the data",
-        with_lie(sound, 0, uint64_t{sound.size() - 8 - 4}));
+        with_bytes_at(sound, 0, uint64_t{sound.size() - 8 - 4}));
     add(cases, about, "an array for a header", safetensors_bytes("[]"));
     add(cases, about, "no JSON", safetensors_bytes("{'t': 1}"));
     add(cases, about, "a name that is not UTF-8", safetensors_bytes("{\"\xff\":{}}"));

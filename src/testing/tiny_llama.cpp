@@ -11,7 +11,7 @@ GgufWriter tiny_llama(const TinyLlama& s) {
     w.set("llama.block_count", s.n_layers);
     w.set("llama.context_length", s.context_length);
     w.set("llama.embedding_length", s.hidden_size);
-    w.set("llama.feed_forward_length", s.ff_size);
+    w.set("llama.feed_forward_length", s.intermediate_size);
     w.set("llama.attention.head_count", s.n_heads);
     w.set("llama.attention.head_count_kv", s.n_kv_heads);
     w.set("llama.attention.layer_norm_rms_epsilon", 1e-5f);
@@ -36,9 +36,9 @@ GgufWriter tiny_llama(const TinyLlama& s) {
         matrix(layer + "attn_v", kv_size, s.hidden_size);
         matrix(layer + "attn_output", s.hidden_size, s.hidden_size);
         norm(layer + "ffn_norm");
-        matrix(layer + "ffn_gate", s.ff_size, s.hidden_size);
-        matrix(layer + "ffn_up", s.ff_size, s.hidden_size);
-        matrix(layer + "ffn_down", s.hidden_size, s.ff_size);
+        matrix(layer + "ffn_gate", s.intermediate_size, s.hidden_size);
+        matrix(layer + "ffn_up", s.intermediate_size, s.hidden_size);
+        matrix(layer + "ffn_down", s.hidden_size, s.intermediate_size);
     }
     norm("output_norm");
     if (s.head == TinyHead::own) matrix("output", s.vocab_size, s.hidden_size);

@@ -20,7 +20,7 @@ struct TinyLlama {
     uint32_t hidden_size = 64;
     uint32_t n_heads = 4;
     uint32_t n_kv_heads = 2;
-    uint32_t ff_size = 96;
+    uint32_t intermediate_size = 96;
     uint32_t vocab_size = 77;  // no multiple of 16: the last tile is partly empty
     uint32_t context_length = 2048;
     DType dtype = DType::q8_0;

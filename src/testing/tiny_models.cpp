@@ -57,8 +57,8 @@ void fill_gpt2(TinyModel& m, Filler& fill) {
         linear(p + "attn.c_attn", h, 3 * h);
         linear(p + "attn.c_proj", h, h);
         norm(p + "ln_2");
-        linear(p + "mlp.c_fc", h, m.ff_size);
-        linear(p + "mlp.c_proj", m.ff_size, h);
+        linear(p + "mlp.c_fc", h, m.intermediate_size);
+        linear(p + "mlp.c_proj", m.intermediate_size, h);
     }
     norm("transformer.ln_f");
 }
@@ -90,9 +90,9 @@ void fill_llama_like(TinyModel& m, Filler& fill) {
             fill.vector(p + "pre_feedforward_layernorm.weight", h, centre);
             fill.vector(p + "post_feedforward_layernorm.weight", h, centre);
         }
-        fill.matrix(p + "mlp.gate_proj.weight", m.ff_size, h);
-        fill.matrix(p + "mlp.up_proj.weight", m.ff_size, h);
-        fill.matrix(p + "mlp.down_proj.weight", h, m.ff_size);
+        fill.matrix(p + "mlp.gate_proj.weight", m.intermediate_size, h);
+        fill.matrix(p + "mlp.up_proj.weight", m.intermediate_size, h);
+        fill.matrix(p + "mlp.down_proj.weight", h, m.intermediate_size);
     }
     fill.vector("model.norm.weight", h, centre);
     if (!m.tied) fill.matrix("lm_head.weight", m.vocab_size, h);
@@ -104,12 +104,12 @@ std::string config_of(const TinyModel& m) {
             R"({{"model_type":"gpt2","n_layer":{},"n_embd":{},"n_head":{},"n_inner":{},)"
             R"("n_positions":{},"vocab_size":{},"layer_norm_epsilon":1e-05,)"
             R"("activation_function":"gelu_new"}})",
-            m.n_layers, m.hidden_size, m.n_heads, m.ff_size, m.context_length, m.vocab_size);
+            m.n_layers, m.hidden_size, m.n_heads, m.intermediate_size, m.context_length, m.vocab_size);
     std::string text = fmt::format(
         R"({{"model_type":"{}","num_hidden_layers":{},"hidden_size":{},"num_attention_heads":{},)"
         R"("num_key_value_heads":{},"head_dim":{},"intermediate_size":{},"vocab_size":{},)"
         R"("max_position_embeddings":{},"rms_norm_eps":1e-05,"tie_word_embeddings":{})",
-        m.type, m.n_layers, m.hidden_size, m.n_heads, m.n_kv_heads, m.head_dim, m.ff_size,
+        m.type, m.n_layers, m.hidden_size, m.n_heads, m.n_kv_heads, m.head_dim, m.intermediate_size,
         m.vocab_size, m.context_length, m.tied);
     if (m.type == "gemma3_text") {
         std::vector<std::string> kinds;

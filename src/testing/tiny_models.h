@@ -25,7 +25,7 @@ struct TinyModel {
     uint32_t n_heads = 4;
     uint32_t n_kv_heads = 2;
     uint32_t head_dim = 16;
-    uint32_t ff_size = 96;
+    uint32_t intermediate_size = 96;
     uint32_t vocab_size = 77;
     uint32_t context_length = 1024;
     std::vector<uint32_t> windows;  // [n_layers], 0: all; empty: no layer has one

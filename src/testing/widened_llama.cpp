@@ -58,7 +58,7 @@ GgufWriter widened_llama(const TinyLlama& narrow, const GgufFile& file) {
     w.set("llama.block_count", narrow.n_layers);
     w.set("llama.context_length", narrow.context_length);
     w.set("llama.embedding_length", narrow.hidden_size * kWider);
-    w.set("llama.feed_forward_length", narrow.ff_size * kWider);
+    w.set("llama.feed_forward_length", narrow.intermediate_size * kWider);
     w.set("llama.attention.head_count", narrow.n_heads * kWider);
     w.set("llama.attention.head_count_kv", narrow.n_kv_heads * kWider);
     w.set("llama.attention.layer_norm_rms_epsilon", 1e-5f / static_cast<float>(kFactor));

@@ -128,7 +128,7 @@ void write_models(const std::string& folder) {
                                .hidden_size = 256,
                                .n_heads = 4,
                                .n_kv_heads = 2,
-                               .ff_size = 512,
+                               .intermediate_size = 512,
                                .vocab_size = 500,
                                .context_length = kContext,
                                .dtype = type})

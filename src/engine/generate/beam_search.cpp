@@ -55,12 +55,12 @@ Result<void> BeamSearch::take_row(uint32_t beam, const Row& row) {
     if (known.tiles.maxima.empty()) {
         maxima_.resize(n_logit_tiles(row.logits.size()));
         note_maxima(row.logits, maxima_);
-        known.tiles = {.maxima = maxima_, .masses = {}, .tempered = {}};
+        known.tiles = {.maxima = maxima_, .sum_exps = {}, .tempered = {}};
     }
     const float max = largest({row.logits, known.tiles.maxima});
     if (!is_sampleable(max)) return no_way_on(max, row.position);
     gather(known, beam,
-           known.tiles.masses.empty() ? log_sum_exp(row.logits) : log_sum_exp(known.tiles));
+           known.tiles.sum_exps.empty() ? log_sum_exp(row.logits) : log_sum_exp(known.tiles));
     Running& running = beams_[beam];
     running.has_row = true;
     if (running.hash) {

@@ -49,11 +49,11 @@ TEST(LogitNotes, ask_for_what_the_request_needs) {
     request.sampling.top_k = 5;
     notes.add(request, 1);
     const auto rows = notes.rows(0, 3);
-    EXPECT_TRUE(rows[0].masses.empty() && rows[0].tempered.empty());
-    EXPECT_TRUE(rows[1].masses.empty());
+    EXPECT_TRUE(rows[0].sum_exps.empty() && rows[0].tempered.empty());
+    EXPECT_TRUE(rows[1].sum_exps.empty());
     EXPECT_EQ(rows[1].tempered.size(), n_logit_tiles(kVocab));
     EXPECT_EQ(rows[1].inverse_temperature, 2.0f);
-    EXPECT_EQ(rows[2].masses.size(), n_logit_tiles(kVocab));
+    EXPECT_EQ(rows[2].sum_exps.size(), n_logit_tiles(kVocab));
     EXPECT_TRUE(rows[2].tempered.empty());
 }
 
@@ -76,8 +76,8 @@ TEST(LogitNotes, are_the_same_bits_from_kernels_and_from_sampling) {
             };
             note_tiles(*kernels, row.data(), n, {part(a, 0), part(a, 1), part(a, 2), 1 / 0.7f});
             note_maxima(row, part(b, 0));
-            note_masses(row, part(b, 0), 1.0f, part(b, 1));
-            note_masses(row, part(b, 0), 1 / 0.7f, part(b, 2));
+            note_sum_exp(row, part(b, 0), 1.0f, part(b, 1));
+            note_sum_exp(row, part(b, 0), 1 / 0.7f, part(b, 2));
             ASSERT_EQ(std::memcmp(a.data(), b.data(), a.size() * 4), 0)
                 << kernels->name << " n " << n;
         }

@@ -85,7 +85,7 @@ void matmul_f32(const float* tile, uint32_t k, const float* x, uint32_t stride, 
 // the first cache. W decodes groups of kSize, kBytes each.
 template <class W, uint32_t kSize, void (*kDecode)(const uint8_t*, uint32_t, float*), int R, int N>
 void decoded_cols(const uint8_t* const* tiles, uint32_t n_groups, const float* x, uint32_t stride,
-                  const TileOut* outs, Ahead& ahead) {
+                  const TileOut* outs, Prefetch& ahead) {
     alignas(64) float w[R][kSize * kTileRows];
     Simd::F acc[R][N];
 #pragma GCC unroll 2
@@ -94,7 +94,7 @@ void decoded_cols(const uint8_t* const* tiles, uint32_t n_groups, const float* x
         for (int c = 0; c < N; ++c) acc[r][c] = Simd::zero();
     }
     for (uint32_t g = 0; g < n_groups; ++g) {
-        fetch_ahead(ahead);
+        prefetch_lines(ahead);
         for (int r = 0; r < R; ++r) kDecode(tiles[r] + uint64_t{g} * W::kBytes, 1, w[r]);
         for (uint32_t i = 0; i < kSize; ++i, x += stride) {
 #pragma GCC unroll 16
@@ -115,7 +115,7 @@ void decoded_cols(const uint8_t* const* tiles, uint32_t n_groups, const float* x
 
 template <class W, uint32_t kSize, void (*kDecode)(const uint8_t*, uint32_t, float*), int R, int N>
 void decoded_some(const uint8_t* const* tiles, uint32_t n_groups, const float* x, uint32_t n,
-                  const TileOut* outs, Ahead& ahead) {
+                  const TileOut* outs, Prefetch& ahead) {
     if constexpr (N > 1) {
         if (n < N)
             return decoded_some<W, kSize, kDecode, R, N - 1>(tiles, n_groups, x, n, outs, ahead);
@@ -125,7 +125,7 @@ void decoded_some(const uint8_t* const* tiles, uint32_t n_groups, const float* x
 
 template <class W, uint32_t kSize, void (*kDecode)(const uint8_t*, uint32_t, float*)>
 void decoded_pair(const uint8_t* a, const uint8_t* b, uint32_t n_groups, const float* x, uint32_t n,
-                  TileOut out_a, TileOut out_b, Ahead& ahead) {
+                  TileOut out_a, TileOut out_b, Prefetch& ahead) {
     const uint8_t* const tiles[] = {a, b};
     const TileOut outs[] = {out_a, out_b};
     if (b)

@@ -9,7 +9,7 @@ constexpr int kHalves = static_cast<int>(kTileRows) / Simd::kLanes;
 constexpr uint32_t kPrefetchBytes = 4096;  // ahead of the weights in use; measured
 
 // A group's share of what is fetched ahead.
-[[gnu::always_inline]] inline void fetch_ahead(Ahead& ahead) {
+[[gnu::always_inline]] inline void prefetch_lines(Prefetch& ahead) {
     if (ahead.n_bytes == 0) return;
     for (uint32_t line = 0; line < ahead.n_lines; ++line) Simd::prefetch(ahead.at + 64 * line);
     const uint32_t n_bytes = 64 * ahead.n_lines;

@@ -39,7 +39,7 @@ template <class W, int R, int N, int i>
 // R row tiles x N columns straight from the tiles.
 template <class W, int R, int N>
 void direct_cols(const uint8_t* const* tiles, uint32_t n_groups, QuantPanel panel, uint32_t c0,
-                 const TileOut* outs, Ahead& ahead) {
+                 const TileOut* outs, Prefetch& ahead) {
     using Dot = Simd::Dot<W::kBits>;
     constexpr int kRows = R * kHalves;
     Simd::F acc[kRows][N];
@@ -55,7 +55,7 @@ void direct_cols(const uint8_t* const* tiles, uint32_t n_groups, QuantPanel pane
     const float* u = panel.u + c0;
     const int32_t* nsum = panel.nsum + c0;
     for (uint32_t g = 0; g < n_groups; ++g) {
-        fetch_ahead(ahead);
+        prefetch_lines(ahead);
         typename Dot::Sum sum[kRows][N];
 #pragma GCC unroll 4
         for (int r = 0; r < kRows; ++r) {
@@ -95,7 +95,7 @@ void direct_cols(const uint8_t* const* tiles, uint32_t n_groups, QuantPanel pane
 // n <= N columns.
 template <class W, int R, int N>
 void direct_some(const uint8_t* const* tiles, uint32_t n_groups, QuantPanel panel, uint32_t c0,
-                 uint32_t n, const TileOut* outs, Ahead& ahead) {
+                 uint32_t n, const TileOut* outs, Prefetch& ahead) {
     if constexpr (N > 1) {
         if (n < N) return direct_some<W, R, N - 1>(tiles, n_groups, panel, c0, n, outs, ahead);
     }
@@ -105,7 +105,7 @@ void direct_some(const uint8_t* const* tiles, uint32_t n_groups, QuantPanel pane
 // Any number of columns, in passes as even as can be.
 template <class W, int R, int N>
 void direct(const uint8_t* const* tiles, uint32_t n_groups, QuantPanel panel, uint32_t c0,
-            uint32_t n, const TileOut* outs, Ahead& ahead) {
+            uint32_t n, const TileOut* outs, Prefetch& ahead) {
     TileOut to[R];
     for (int r = 0; r < R; ++r) to[r] = outs[r];
     for (uint32_t passes = (n + N - 1) / N; passes > 0; --passes) {
@@ -120,13 +120,13 @@ void direct(const uint8_t* const* tiles, uint32_t n_groups, QuantPanel panel, ui
 template <class W>
 void matmul(const uint8_t* tile, uint32_t n_groups, QuantPanel panel, uint32_t c0, uint32_t n,
             TileOut out) {
-    Ahead ahead = {tile + kPrefetchBytes, nullptr, n_groups * W::kBytes, 0, (W::kBytes + 63) / 64};
+    Prefetch ahead = {tile + kPrefetchBytes, nullptr, n_groups * W::kBytes, 0, (W::kBytes + 63) / 64};
     direct<W, 1, Simd::kDirectCols>(&tile, n_groups, panel, c0, n, &out, ahead);
 }
 
 template <class W>
 void matmul_pair(const uint8_t* a, const uint8_t* b, uint32_t n_groups, QuantPanel panel,
-                 uint32_t n, TileOut out_a, TileOut out_b, Ahead& ahead) {
+                 uint32_t n, TileOut out_a, TileOut out_b, Prefetch& ahead) {
     const uint8_t* const tiles[] = {a, b};
     const TileOut outs[] = {out_a, out_b};
     direct<W, 2, kPairCols>(tiles, n_groups, panel, 0, n, outs, ahead);

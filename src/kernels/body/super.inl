@@ -113,7 +113,7 @@ void weigh_mins(const Source& source, const int16_t* nsum32, const int32_t* nsum
 // would not fit.
 template <class W, class Source, int R, int N>
 void super_cols(const uint8_t* const* tiles, uint32_t n_groups, SuperPanel panel, uint32_t c0,
-                const TileOut* outs, Ahead& ahead) {
+                const TileOut* outs, Prefetch& ahead) {
     constexpr int kRows = R * kHalves;  // registers of rows, which meet a broadcast together
     const auto acc = [outs](int r, int c) {
         const TileOut& out = outs[r / kHalves];
@@ -135,7 +135,7 @@ void super_cols(const uint8_t* const* tiles, uint32_t n_groups, SuperPanel panel
             }
         }
         for (int block = 0; block < 4; ++block) {
-            fetch_ahead(ahead);
+            prefetch_lines(ahead);
             super_parts<W, Source, kRows, N, 0>(sources, block,
                                                 panel.q + first * kSuperGroup + 64 * block,
                                                 panel.nsum16 + first * 16 + 4 * block, f);
@@ -153,7 +153,7 @@ void super_cols(const uint8_t* const* tiles, uint32_t n_groups, SuperPanel panel
 // n <= N columns.
 template <class W, class Source, int R, int N>
 void super_some(const uint8_t* const* tiles, uint32_t n_groups, SuperPanel panel, uint32_t c0,
-                uint32_t n, const TileOut* outs, Ahead& ahead) {
+                uint32_t n, const TileOut* outs, Prefetch& ahead) {
     if constexpr (N > 1) {
         if (n < N)
             return super_some<W, Source, R, N - 1>(tiles, n_groups, panel, c0, n, outs, ahead);
@@ -164,7 +164,7 @@ void super_some(const uint8_t* const* tiles, uint32_t n_groups, SuperPanel panel
 // Any number of columns, in passes as even as can be.
 template <class W, class Source, int R, int N>
 void super_all(const uint8_t* const* tiles, uint32_t n_groups, SuperPanel panel, uint32_t c0,
-               uint32_t n, const TileOut* outs, Ahead& ahead) {
+               uint32_t n, const TileOut* outs, Prefetch& ahead) {
     TileOut to[R];
     for (int r = 0; r < R; ++r) to[r] = outs[r];
     for (uint32_t passes = (n + N - 1) / N; passes > 0; --passes) {
@@ -179,7 +179,7 @@ void super_all(const uint8_t* const* tiles, uint32_t n_groups, SuperPanel panel,
 template <class W>
 void super_matmul(const uint8_t* tile, uint32_t n_groups, SuperPanel panel, uint32_t c0, uint32_t n,
                   TileOut out) {
-    Ahead ahead = {tile + kPrefetchBytes, nullptr, n_groups * W::kBytes, 0,
+    Prefetch ahead = {tile + kPrefetchBytes, nullptr, n_groups * W::kBytes, 0,
                    (W::kBytes / 4 + 63) / 64};
     super_all<W, FromTile<W>, 1, Simd::kSuperCols>(&tile, n_groups, panel, c0, n, &out, ahead);
 }
@@ -187,7 +187,7 @@ void super_matmul(const uint8_t* tile, uint32_t n_groups, SuperPanel panel, uint
 // More columns than kPairUpTo are faster by one tile after the other: twelve share a load then.
 template <class W>
 void super_pair(const uint8_t* a, const uint8_t* b, uint32_t n_groups, SuperPanel panel, uint32_t n,
-                TileOut out_a, TileOut out_b, Ahead& ahead) {
+                TileOut out_a, TileOut out_b, Prefetch& ahead) {
     if (n > W::kPairUpTo) {
         super_matmul<W>(a, n_groups, panel, 0, n, out_a);
         super_matmul<W>(b, n_groups, panel, 0, n, out_b);
@@ -204,7 +204,7 @@ void super_matmul_unpacked(TileType type, const UnpackedSuperGroup* tile, uint32
                            SuperPanel panel, uint32_t c0, uint32_t n, TileOut out) {
     const auto run = [&]<class W>(W) {
         const auto* bytes = reinterpret_cast<const uint8_t*>(tile);
-        Ahead nothing = {};
+        Prefetch nothing = {};
         super_all<W, FromUnpacked<W>, 1, S::kSuperCols>(&bytes, n_groups, panel, c0, n, &out,
                                                         nothing);
     };

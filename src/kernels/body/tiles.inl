@@ -78,8 +78,8 @@ Simd::F rounded_exp(Simd::F x) {
     return Simd::keep_at_least(x, Simd::set(exp_terms::kFloor), Simd::scale_by_power(p, n));
 }
 
-void tile_masses(const float* x, uint32_t n, const float* maxima, float inverse_temperature,
-                 float* masses) {
+void tile_sum_exp(const float* x, uint32_t n, const float* maxima, float inverse_temperature,
+                 float* sum_exps) {
     const Simd::F inverse = Simd::set(inverse_temperature);
     for_each_four_tiles(x, n, [&](const float* four, uint32_t t, uint32_t n_tiles) {
         alignas(64) float terms[kTilesAtOnce * 16];
@@ -92,7 +92,7 @@ void tile_masses(const float* x, uint32_t n, const float* maxima, float inverse_
             }
         }
         const Quad m = four_trees<TakeSum>(terms);
-        __builtin_memcpy(masses + t, &m, n_tiles * sizeof(float));
+        __builtin_memcpy(sum_exps + t, &m, n_tiles * sizeof(float));
     });
 }
 

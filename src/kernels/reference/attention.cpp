@@ -1,10 +1,9 @@
-#include "kernels/reference/attention.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "kernels/numerics.h"
+#include "kernels/reference/entries.h"
 #include "kernels/reference/functions.h"
 #include "tensor/half.h"
 

@@ -1,10 +1,9 @@
-#include "kernels/reference/rows.h"
-
 #include <bit>
 #include <cmath>
 #include <cstring>
 
 #include "kernels/numerics.h"
+#include "kernels/reference/entries.h"
 #include "kernels/reference/functions.h"
 #include "tensor/half.h"
 

@@ -7,11 +7,8 @@
 #include <utility>
 
 #include "kernels/pack.h"
-#include "kernels/reference/attention.h"
+#include "kernels/reference/entries.h"
 #include "kernels/reference/functions.h"
-#include "kernels/reference/rows.h"
-#include "kernels/reference/super.h"
-#include "kernels/reference/tiles.h"
 #include "kernels/table.h"
 #include "kernels/tile_row.h"
 #include "tensor/half.h"
@@ -177,7 +174,7 @@ constinit const KernelTable kScalarKernels = {
     reference::quantize_group,
     reference::merge_state,
     reference::tile_maxima,
-    reference::tile_masses,
+    reference::tile_sum_exp,
 };
 
 }  // namespace kvik

@@ -1,10 +1,9 @@
-#include "kernels/reference/super.h"
-
 #include <bit>
 #include <cmath>
 #include <cstring>
 
 #include "kernels/numerics.h"
+#include "kernels/reference/entries.h"
 #include "kernels/super_row.h"
 
 namespace kvik::reference {

@@ -1,9 +1,8 @@
-#include "kernels/reference/tiles.h"
-
 #include <bit>
 #include <limits>
 
 #include "base/exp_terms.h"
+#include "kernels/reference/entries.h"
 #include "kernels/reference/functions.h"
 
 namespace kvik::reference {
@@ -36,13 +35,13 @@ void tile_maxima(const float* x, uint32_t n, float* maxima) noexcept {
     }
 }
 
-void tile_masses(const float* x, uint32_t n, const float* maxima, float inverse_temperature,
-                 float* masses) noexcept {
+void tile_sum_exp(const float* x, uint32_t n, const float* maxima, float inverse_temperature,
+                  float* sum_exps) noexcept {
     for (uint32_t first = 0; first < n; first += 16) {
         float lanes[16] = {};
         for (uint32_t i = first; i < n && i < first + 16; ++i)
             lanes[i - first] = rounded_exp((x[i] - maxima[first / 16]) * inverse_temperature);
-        masses[first / 16] = tree(lanes);
+        sum_exps[first / 16] = tree(lanes);
     }
 }
 

@@ -5,7 +5,7 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-#include "kernels/simd/weight_bits.h"
+#include "kernels/simd/fold.h"
 
 namespace kvik {
 namespace {

@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 namespace kvik {
+
 namespace {
 
 struct Add {
@@ -37,4 +38,16 @@ float fold(const __m256* v) {
 #endif
 
 }  // namespace
+
+// ----
+// How wide a weight is where it meets an activation: it decides how sums of byte products stay exact.
+
+enum class WeightBits {
+    three,  // 0 .. 7
+    four,   // 0 .. 15
+    five,   // 0 .. 31
+    six,    // 0 .. 63
+    eight,  // 0 .. 255 around a zero point of 128
+};
+
 }  // namespace kvik

@@ -1,6 +1,9 @@
-#include "model/arch/gemma3.h"
-
-#include "model/arch/head.h"
+// gemma3: RMSNorms around attention and MLP, norms of Q and K, five layers with a window and then
+// one without, a RoPE base for each kind, gelu(gate) * up, embedding times sqrt(hidden_size).
+//
+// Shape   Hugging Face keeps the scale of every norm less 1, GGUF keeps the scale itself.
+// Source  Gemma Team 2025, arXiv 2503.19786, section 2.
+#include "model/arch/plans.h"
 
 namespace kvik {
 
@@ -29,17 +32,18 @@ void plan_gemma3(const ModelConfig& config, TransformerWeights& weights, WeightP
         norm({"post_attention_norm.weight", "post_attention_layernorm.weight"}, hidden,
              l.attn_post_norm);
         norm({"ffn_norm.weight", "pre_feedforward_layernorm.weight"}, hidden, l.ffn_norm);
-        plan.matrix({"ffn_gate.weight", "mlp.gate_proj.weight"}, config.ff_size, hidden,
+        plan.matrix({"ffn_gate.weight", "mlp.gate_proj.weight"}, config.intermediate_size, hidden,
                     l.gate.matrix);
-        plan.matrix({"ffn_up.weight", "mlp.up_proj.weight"}, config.ff_size, hidden, l.up.matrix);
-        plan.matrix({"ffn_down.weight", "mlp.down_proj.weight"}, hidden, config.ff_size,
+        plan.matrix({"ffn_up.weight", "mlp.up_proj.weight"}, config.intermediate_size, hidden,
+                    l.up.matrix);
+        plan.matrix({"ffn_down.weight", "mlp.down_proj.weight"}, hidden, config.intermediate_size,
                     l.down.matrix);
         norm({"post_ffw_norm.weight", "post_feedforward_layernorm.weight"}, hidden,
              l.ffn_post_norm);
     }
     plan.outside_layers();
     norm({"output_norm.weight", "model.norm.weight"}, hidden, weights.out_norm);
-    plan_head(config, weights, plan);
+    plan_lm_head(config, weights, plan);
 }
 
 }  // namespace kvik

@@ -1,6 +1,9 @@
-#include "model/arch/gpt2.h"
-
-#include "model/arch/head.h"
+// gpt2: LayerNorm with bias, learned positions, one matrix for Q, K and V, gelu(up) without a gate,
+// a bias to every product; head tied to the embedding.
+//
+// Shape   Hugging Face keeps the layers' matrices turned: [n_in, n_out].
+// Source  Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", section 2.3.
+#include "model/arch/plans.h"
 
 namespace kvik {
 namespace {
@@ -43,9 +46,9 @@ void plan_gpt2(const ModelConfig& config, TransformerWeights& weights, WeightPla
         plan_norm(plan, {"ffn_norm.weight", "ln_2.weight"}, {"ffn_norm.bias", "ln_2.bias"}, hidden,
                   l.ffn_norm);
         linear({"ffn_up.weight", "mlp.c_fc.weight"}, {"ffn_up.bias", "mlp.c_fc.bias"},
-               config.ff_size, hidden, l.up);
+               config.intermediate_size, hidden, l.up);
         linear({"ffn_down.weight", "mlp.c_proj.weight"}, {"ffn_down.bias", "mlp.c_proj.bias"},
-               hidden, config.ff_size, l.down);
+               hidden, config.intermediate_size, l.down);
         // The causal mask, which old checkpoints keep as a tensor.
         plan.ignore({"attn_mask", "attn.bias"});
         plan.ignore({"attn_mask_value", "attn.masked_bias"});
@@ -53,7 +56,7 @@ void plan_gpt2(const ModelConfig& config, TransformerWeights& weights, WeightPla
     plan.outside_layers();
     plan_norm(plan, {"output_norm.weight", "transformer.ln_f.weight"},
               {"output_norm.bias", "transformer.ln_f.bias"}, hidden, weights.out_norm);
-    plan_head(config, weights, plan);
+    plan_lm_head(config, weights, plan);
 }
 
 }  // namespace kvik

@@ -1,6 +1,9 @@
-#include "model/arch/llama.h"
-
-#include "model/arch/head.h"
+// llama and its kin (mistral, qwen2, qwen3): RMSNorm, grouped-query attention with RoPE, SwiGLU;
+// biases of Q, K, V and norms of Q and K where the file has them; head tied or not.
+//
+// Source  Touvron et al. 2023, arXiv 2302.13971, section 2.2; Jiang et al. 2023, arXiv 2310.06825;
+//         Yang et al. 2024, arXiv 2407.10671; Yang et al. 2025, arXiv 2505.09388.
+#include "model/arch/plans.h"
 
 namespace kvik {
 
@@ -31,10 +34,11 @@ void plan_llama(const ModelConfig& config, TransformerWeights& weights, WeightPl
                     config.output_bias);
         plan.vector({"ffn_norm.weight", "post_attention_layernorm.weight"}, hidden,
                     l.ffn_norm.scale);
-        plan.matrix({"ffn_gate.weight", "mlp.gate_proj.weight"}, config.ff_size, hidden,
+        plan.matrix({"ffn_gate.weight", "mlp.gate_proj.weight"}, config.intermediate_size, hidden,
                     l.gate.matrix);
-        plan.matrix({"ffn_up.weight", "mlp.up_proj.weight"}, config.ff_size, hidden, l.up.matrix);
-        plan.matrix({"ffn_down.weight", "mlp.down_proj.weight"}, hidden, config.ff_size,
+        plan.matrix({"ffn_up.weight", "mlp.up_proj.weight"}, config.intermediate_size, hidden,
+                    l.up.matrix);
+        plan.matrix({"ffn_down.weight", "mlp.down_proj.weight"}, hidden, config.intermediate_size,
                     l.down.matrix);
         plan.ignore({"attn_rot_embd", "self_attn.rotary_emb.inv_freq"});
     }
@@ -42,7 +46,7 @@ void plan_llama(const ModelConfig& config, TransformerWeights& weights, WeightPl
     plan.vector({"output_norm.weight", "model.norm.weight"}, hidden, weights.out_norm.scale);
     // Tables of angles that the reader of the configuration has used already.
     plan.ignore({"rope_freqs.weight", "model.rotary_emb.inv_freq"});
-    plan_head(config, weights, plan);
+    plan_lm_head(config, weights, plan);
 }
 
 }  // namespace kvik

@@ -1,17 +1,45 @@
+// What an architecture computes whatever the file says: one row of registry.cpp.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "model/config.h"
+#include "model/format.h"
+#include "model/weight_plan.h"
+
+namespace kvik {
+
+enum class EmbeddingScale : uint8_t { none, sqrt_hidden };
+
+struct ArchitectureTraits {
+    std::string_view name;
+    std::string_view gguf = {};        // as general.architecture has it; empty: GGUF has it not
+    std::string_view model_type = {};  // as config.json has it; empty: Hugging Face has it not
+    RopeLayout gguf_rope = RopeLayout::halves;  // of GGUF's Q and K rows; Hugging Face's: halves
+    Norm norm = Norm::rms;
+    Mlp mlp = Mlp::silu_gated;
+    Positions positions = Positions::rope;
+    EmbeddingScale embedding = EmbeddingScale::none;
+    // What GGUF leaves out. Of n layers the last one has no window; 0: none has one.
+    uint32_t global_every = 0;
+    double local_rope_base = 0;  // of layers with a window; 0: the same as elsewhere
+
+    std::string_view name_in(ModelFormat format) const {
+        return format == ModelFormat::gguf ? gguf : model_type;
+    }
+};
+
+// What follows from the traits alone. Sizes are filled in already, `window` is 0 for none.
+void apply_traits(const ArchitectureTraits& traits, uint32_t window, ModelConfig& config);
+
+// ----
 // The architectures that kvik runs: what each computes, and how its tensors become
 // TransformerWeights.
 //
 // Adding  one file in arch/ (or none, if another's plan fits) and a row in registry.cpp; a step's
 //         differences are ModelConfig fields.
-#pragma once
-
-#include <span>
-#include <string_view>
-
-#include "model/arch/traits.h"
-#include "model/weight_plan.h"
-
-namespace kvik {
 
 struct Architecture {
     ArchitectureTraits traits;

@@ -1,4 +1,4 @@
-#include "model/tied_head.h"
+#include "model/tied_lm_head.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "model/arch/head.h"
+#include "model/arch/plans.h"
 #include "model/arch/registry.h"
 #include "model/weight_loader.h"
 
@@ -30,10 +30,11 @@ Result<bool> are_equal(const TensorFile& file, const TensorEntry& a, const Tenso
 
 }  // namespace
 
-Result<void> settle_tied_head(ModelSource& source, const std::string& path) {
-    if (!source.config.tied_head || source.format != ModelFormat::hugging_face) return {};
+Result<void> resolve_tied_head(ModelSource& source, const std::string& path) {
+    if (!source.config.tied_lm_head || source.format != ModelFormat::hugging_face) return {};
     const TensorFile& file = *source.tensors;
-    const TensorEntry* head = find_tensor(file, source.format, std::string(kHeadName.hugging_face));
+    const TensorEntry* head =
+        find_tensor(file, source.format, std::string(kLmHeadName.hugging_face));
     if (head == nullptr) return {};
     const Architecture* architecture = find_architecture(source.config.architecture);
     KVIK_CHECK(architecture, "a reader accepts only registered architectures");
@@ -47,7 +48,7 @@ Result<void> settle_tied_head(ModelSource& source, const std::string& path) {
     if (tied == nullptr) return {};  // whoever loads the weights says so
     KVIK_TRY(const bool is_copy, are_equal(file, *head, *tied));
     if (is_copy) return {};
-    source.config.tied_head = false;
+    source.config.tied_lm_head = false;
     source.notes.push_back(
         fmt::format("{}: config.json ties the head to the embedding, but the file has another {}: "
                     "the file's own head is used",

@@ -11,6 +11,6 @@
 
 namespace kvik {
 
-Result<void> settle_tied_head(ModelSource& source, const std::string& path);
+Result<void> resolve_tied_head(ModelSource& source, const std::string& path);
 
 }  // namespace kvik

@@ -23,7 +23,7 @@ inline size_t find_bytes(std::span<const std::byte> bytes, std::string_view text
 }
 
 template <class T>
-std::vector<std::byte> with_lie(std::vector<std::byte> bytes, size_t offset, T value) {
+std::vector<std::byte> with_bytes_at(std::vector<std::byte> bytes, size_t offset, T value) {
     KVIK_CHECK(offset + sizeof(T) <= bytes.size(), "a lie fits its file");
     std::memcpy(bytes.data() + offset, &value, sizeof(T));
     return bytes;

@@ -1,5 +1,5 @@
 // Where config.json and the file of weights say two things of the head, and of the sizes.
-#include "model/tied_head.h"
+#include "model/tied_lm_head.h"
 
 #include <gtest/gtest.h>
 
