@@ -47,9 +47,17 @@ enum class Positions : uint8_t {
 };
 
 // A tensor that a file may have or not.
-enum class Need : uint8_t { required, optional, absent };
+enum class TensorNeed : uint8_t { required, optional, absent };
 
-struct ModelConfig {
+// What an architecture computes whatever the file says: written once, in its row of arch/registry.cpp,
+// and read in the step.
+struct ArchitectureMath {
+    Norm norm = Norm::rms;
+    Mlp mlp = Mlp::silu_gated;
+    Positions positions = Positions::rope;
+};
+
+struct ModelConfig : ArchitectureMath {
     std::string architecture;
     std::string name;  // the model's own; may be empty
     uint32_t n_layers = 0;
@@ -60,18 +68,15 @@ struct ModelConfig {
     uint32_t intermediate_size = 0;
     uint32_t vocab_size = 0;
     uint32_t context_length = 0;
-    Norm norm = Norm::rms;
     float norm_eps = 0;
-    Mlp mlp = Mlp::silu_gated;
-    Positions positions = Positions::rope;
     RopeConfig rope;
     RopeConfig local_rope;          // of layers with a window, if it differs; else n_dims is 0
     std::vector<uint32_t> windows;  // [n_layers] positions a layer sees, or empty; see window()
     float embedding_scale = 1;
-    float attention_scale = 0;                                     // of a score, before the softmax
-    bool tied_lm_head = false;                                        // the embedding is the head too
-    Need qkv_bias = Need::optional, output_bias = Need::optional;  // of attention
-    Need qk_norm = Need::optional;
+    float attention_scale = 0;  // of a score, before the softmax
+    bool tied_lm_head = false;  // the embedding is the head too
+    TensorNeed qkv_bias = TensorNeed::optional, output_bias = TensorNeed::optional;  // of attention
+    TensorNeed qk_norm = TensorNeed::optional;
 
     // Dimensions of a head in KV and in the kernels of attention: whole vectors of 16, zeros behind
     // head_dim, which change no score and no output.

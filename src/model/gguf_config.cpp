@@ -301,7 +301,7 @@ constexpr uint32_t kLayersOfLargestGemma3 = 62;
 
 Result<void> read_attention(const GgufFile& file, const ArchitectureKeys& keys,
                             const ArchitectureTraits& traits, ModelConfig& config) {
-    if (traits.positions == Positions::rope) {
+    if (traits.math.positions == Positions::rope) {
         KVIK_TRY(config.rope, read_rope(keys, config.head_dim));
         config.rope.layout = traits.gguf_rope;
         KVIK_TRY(config.rope.divisors, read_divisors(file, config.rope.n_dims));
@@ -334,7 +334,7 @@ Result<ModelConfig> config_from_gguf(const GgufFile& file) {
         const ArchitectureTraits traits,
         traits_named(ModelFormat::gguf, said, fmt::format("{}: key '{}'", metadata.file(), key)));
     const ArchitectureKeys keys(metadata, traits.gguf);
-    KVIK_TRY_VOID(refuse_unsupported(keys, traits.positions));
+    KVIK_TRY_VOID(refuse_unsupported(keys, traits.math.positions));
 
     ModelConfig config;
     config.name = metadata.find_label("general.name").value_or("");
@@ -344,7 +344,7 @@ Result<ModelConfig> config_from_gguf(const GgufFile& file) {
     KVIK_TRY(config.n_kv_heads, keys.integer_or("attention.head_count_kv", config.n_heads));
     KVIK_TRY(config.intermediate_size, keys.require("feed_forward_length"));
     KVIK_TRY(config.context_length, keys.require("context_length"));
-    KVIK_TRY(const double eps, metadata.require_real(keys.key(eps_suffix(traits.norm))));
+    KVIK_TRY(const double eps, metadata.require_real(keys.key(eps_suffix(traits.math.norm))));
     config.norm_eps = static_cast<float>(eps);
     KVIK_TRY(config.head_dim, read_head_dim(keys, config));
     KVIK_TRY(config.vocab_size, read_vocab_size(file, keys));
@@ -352,8 +352,8 @@ Result<ModelConfig> config_from_gguf(const GgufFile& file) {
     // Before windows and tables are sized by them.
     config.rope.n_dims = 2;
     config.attention_scale = 1;
-    config.positions = traits.positions;
-    const ConfigNames names = names_of(keys, traits.norm);
+    static_cast<ArchitectureMath&>(config) = traits.math;
+    const ConfigNames names = names_of(keys, traits.math.norm);
     KVIK_TRY_VOID(validate(config, names));
     KVIK_TRY_VOID(read_attention(file, keys, traits, config));
     KVIK_TRY_VOID(validate(config, names));

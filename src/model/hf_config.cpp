@@ -188,11 +188,11 @@ Result<void> read_tensors(const HfClass& row, const JsonFields& fields, ModelCon
     const auto need = [&](HfBias bias) {
         const bool is_there =
             bias == HfBias::always || (bias == HfBias::by_attention_bias && has_biases);
-        return is_there ? Need::optional : Need::absent;  // a bias left out is 0
+        return is_there ? TensorNeed::optional : TensorNeed::absent;  // a bias left out is 0
     };
     config.qkv_bias = need(row.qkv_bias);
     config.output_bias = need(row.output_bias);
-    config.qk_norm = row.has_qk_norm ? Need::required : Need::absent;
+    config.qk_norm = row.has_qk_norm ? TensorNeed::required : TensorNeed::absent;
     KVIK_TRY(config.tied_lm_head, fields.flag_or("tie_word_embeddings", false));
     return {};
 }
@@ -205,11 +205,10 @@ Result<ModelConfig> config_of(const HfClass& row, const ArchitectureTraits& trai
     KVIK_TRY_VOID(refuse_unsupported(fields));
     const SizeNames sizes = names_of_sizes(row);
     const ConfigNames names = names_of(fields, sizes);
-    KVIK_TRY_VOID(check_activation(fields, sizes.activation, traits.mlp));
+    KVIK_TRY_VOID(check_activation(fields, sizes.activation, traits.math.mlp));
 
     ModelConfig config;
-    config.norm = traits.norm;
-    config.positions = traits.positions;
+    static_cast<ArchitectureMath&>(config) = traits.math;
     config.rope.n_dims = 2;
     config.attention_scale = 1;
     KVIK_TRY_VOID(read_sizes(fields, sizes, config));
@@ -218,7 +217,7 @@ Result<ModelConfig> config_of(const HfClass& row, const ArchitectureTraits& trai
     KVIK_TRY(const double scalar, fields.real_or("query_pre_attn_scalar", config.head_dim));
     config.attention_scale = 1.0f / std::sqrt(static_cast<float>(scalar));
     KVIK_TRY_VOID(read_windows(row, fields, config));
-    if (traits.positions == Positions::rope) {
+    if (traits.math.positions == Positions::rope) {
         const bool has_kinds = row.has("layer_types");
         const auto is_window = [](uint32_t window) { return window > 0; };
         const bool has_sliding = std::ranges::any_of(config.windows, is_window);

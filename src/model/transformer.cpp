@@ -82,9 +82,9 @@ ActForms forms_of(const TransformerWeights& weights, Act act) {
 
 // The rows that a worker loads for all: whole panels, so that no two write to the same cache lines,
 // unless there are fewer panels than workers.
-Share loaded_rows(Worker worker, const Activations& x) {
+ItemRange loaded_rows(Worker worker, const Activations& x) {
     if (x.n_panels() < worker.count()) return share(worker, x.n_rows());
-    const Share panels = share(worker, x.n_panels());
+    const ItemRange panels = share(worker, x.n_panels());
     return {x.first_row(panels.begin), std::min(x.first_row(panels.end), x.n_rows())};
 }
 
@@ -180,7 +180,7 @@ void Transformer::run(const Step& step) const {
 }
 
 void Transformer::embed(const Step& step) const {
-    const Share rows = share(step.worker, step.n_rows());
+    const ItemRange rows = share(step.worker, step.n_rows());
     const uint32_t width = config_.hidden_size;
     TransformerScratch& s = step.s;
     for (uint32_t row = rows.begin; row < rows.end; ++row) {
@@ -237,7 +237,7 @@ const Activations& Transformer::load_rows(const Step& step, uint32_t width, ActF
     }
     Activations& x = step.own().shared;  // the last to read it have passed a barrier
     x.reset(n_rows, width, forms);
-    const Share rows = loaded_rows(step.worker, x);
+    const ItemRange rows = loaded_rows(step.worker, x);
     for (uint32_t row = rows.begin; row < rows.end; ++row) load_row(row, x, true);
     step.end(StepPart::norm);
     step.worker.barrier();
@@ -260,8 +260,11 @@ const Activations& Transformer::load_normed(const Step& step, Residual& residual
         load_rows(step, width, forms, [&](uint32_t row, Activations& x, bool is_owner) {
             float* keep = is_owner ? residual.next + uint64_t{row} * width : own.residual_row;
             const float* in = residual_row(step, residual, row, keep);
-            if (!std::isfinite(norm_row(norm, in, width, own.row))) step.flag(layer);
-            if (!x.load_row(kernels_, row, own.row)) step.flag(layer);
+            if (norm.scale) {
+                if (!std::isfinite(norm_row(norm, in, width, own.row))) step.flag(layer);
+                in = own.row;
+            }
+            if (!x.load_row(kernels_, row, in)) step.flag(layer);
         });
     residual.added();
     return loaded;
@@ -270,10 +273,10 @@ const Activations& Transformer::load_normed(const Step& step, Residual& residual
 void Transformer::project(const Step& step, const LinearWeights& linear, const Activations& x,
                           float* out) const {
     step.work.each(n_pairs(linear.matrix),
-                   [&](Share pairs) { project_pairs(step, linear, pairs, x, out); });
+                   [&](ItemRange pairs) { project_pairs(step, linear, pairs, x, out); });
 }
 
-void Transformer::project_pairs(const Step& step, const LinearWeights& linear, Share pairs,
+void Transformer::project_pairs(const Step& step, const LinearWeights& linear, ItemRange pairs,
                                 const Activations& x, float* out) const {
     const TileGemm product(kernels_, act_, linear.matrix, x, step.own().tiles);
     product.into(pairs.begin, pairs.end, linear.bias, out);
@@ -295,7 +298,7 @@ void Transformer::mlp(const Step& step, uint32_t layer, const Activations& x) co
             Activations& ff = step.own().shared_ff;
             ff.reset(step.n_rows(), width, forms);
             const uint32_t at_once = std::max(8u, kCachedGroups / step.n_rows());
-            step.work.each(width / kGroup, [&](Share groups) {
+            step.work.each(width / kGroup, [&](ItemRange groups) {
                 for (uint32_t g = groups.begin; g < groups.end; g += at_once) {
                     const uint32_t n = std::min(at_once, groups.end - g);
                     gate_and_up(step, weights, {2 * g, 2 * (g + n)}, product);
@@ -311,7 +314,7 @@ void Transformer::mlp(const Step& step, uint32_t layer, const Activations& x) co
             return project(step, weights.down, ff, s.update);
         }
         step.work.each(product.n_pairs(),
-                       [&](Share pairs) { gate_and_up(step, weights, pairs, product); });
+                       [&](ItemRange pairs) { gate_and_up(step, weights, pairs, product); });
     }
     step.end(StepPart::gate_up);
     step.worker.barrier();
@@ -319,7 +322,7 @@ void Transformer::mlp(const Step& step, uint32_t layer, const Activations& x) co
 }
 
 // A pair is a tile of the gate and the same tile of up.
-void Transformer::gate_and_up(const Step& step, const LayerWeights& layer, Share pairs,
+void Transformer::gate_and_up(const Step& step, const LayerWeights& layer, ItemRange pairs,
                               const TileGemm& product) const {
     const uint32_t width = layer.gate.matrix.n_rows;
     const auto activate = config_.mlp == Mlp::silu_gated ? kernels_.silu_mul : kernels_.gelu_mul;
@@ -337,7 +340,7 @@ void Transformer::gate_and_up(const Step& step, const LayerWeights& layer, Share
 
 // A plain MLP: the outputs of a worker's own tiles go through the activation in place.
 void Transformer::only_up(const Step& step, const LayerWeights& layer, const Activations& x) const {
-    step.work.each(n_pairs(layer.up.matrix), [&](Share pairs) {
+    step.work.each(n_pairs(layer.up.matrix), [&](ItemRange pairs) {
         project_pairs(step, layer.up, pairs, x, step.s.ff);
         const uint32_t first = std::min(2 * pairs.begin * kTileRows, config_.intermediate_size);
         const uint32_t end = std::min(2 * pairs.end * kTileRows, config_.intermediate_size);
@@ -403,13 +406,13 @@ void Transformer::project_qkv(const Step& step, uint32_t layer, const Activation
                               {weights.v, HeadKind::v, config_.n_kv_heads, s.v}};
     uint32_t n_all = 0;
     for (const Target& t : targets) n_all += n_pairs(t.linear.matrix);
-    step.work.each(n_all, [&](Share all) {
+    step.work.each(n_all, [&](ItemRange all) {
         uint32_t base = 0;
         std::atomic<uint32_t>* done = s.pairs_done.data();
         for (const Target& t : targets) {
             const uint32_t pairs = n_pairs(t.linear.matrix);
-            const Share own = {std::max(all.begin, base) - base,
-                               std::max(std::min(all.end, base + pairs), base) - base};
+            const ItemRange own = {std::max(all.begin, base) - base,
+                                   std::max(std::min(all.end, base + pairs), base) - base};
             if (own.begin < own.end) project_pairs(step, t.linear, own, x, t.out);
             for (uint32_t p = own.begin; p < own.end; ++p) {
                 const HeadRange heads = heads_of(p, config_.head_dim, t.n_heads);
@@ -464,7 +467,7 @@ namespace {
 constexpr uint32_t kNotedPairs = 64;  // 2048 logits of a row: still in cache when they are noted
 
 // What is asked of the tiles of `pairs`, for n rows of logits that begin at `logits`.
-void note_pairs(const KernelTable& kernels, std::span<const LogitTiles> tiles, Share pairs,
+void note_pairs(const KernelTable& kernels, std::span<const LogitTiles> tiles, ItemRange pairs,
                 const float* logits, uint32_t width) {
     const uint32_t first = std::min(2 * pairs.begin * kTileRows, width);
     const uint32_t end = std::min(2 * pairs.end * kTileRows, width);
@@ -496,9 +499,9 @@ void Transformer::head(const Step& step, const Residual& residual) const {
         }
         float* out = step.logits.data() + uint64_t{first} * n_logits;
         if (first > 0) step.worker.barrier();  // what is shared out belongs to one panel at a time
-        step.work.each(n_pairs(linear.matrix), [&](Share mine) {
+        step.work.each(n_pairs(linear.matrix), [&](ItemRange mine) {
             for (uint32_t pair = mine.begin; pair < mine.end; pair += kNotedPairs) {
-                const Share some = {pair, std::min(pair + kNotedPairs, mine.end)};
+                const ItemRange some = {pair, std::min(pair + kNotedPairs, mine.end)};
                 project_pairs(step, linear, some, own.activations, out);
                 if (tiles.empty()) continue;
                 note_pairs(kernels_, tiles.subspan(first, n), some, out, n_logits);

@@ -46,11 +46,11 @@ class Transformer : public Model {
     void project(const Step& step, const LinearWeights& linear, const Activations& x,
                  float* out) const;
     // Only the tile pairs of `pairs`.
-    void project_pairs(const Step& step, const LinearWeights& linear, Share pairs,
+    void project_pairs(const Step& step, const LinearWeights& linear, ItemRange pairs,
                        const Activations& x, float* out) const;
     // Gate, up and down; what down adds goes to scratch.update.
     void mlp(const Step& step, uint32_t layer, const Activations& x) const;
-    void gate_and_up(const Step& step, const LayerWeights& layer, Share pairs,
+    void gate_and_up(const Step& step, const LayerWeights& layer, ItemRange pairs,
                      const TileGemm& product) const;
     void only_up(const Step& step, const LayerWeights& layer, const Activations& x) const;
     void head(const Step& step, const Residual& residual) const;

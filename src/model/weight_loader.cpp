@@ -24,12 +24,12 @@ constexpr uint64_t kTail = 8192;  // bytes after the last tile that a prefetch m
 // One tensor, or a part of one, on its way into the arena.
 struct Job {
     const TensorEntry* entry;
-    Part part = {};
-    PackedMatrix* matrix = nullptr;  // or
-    const float** vector = nullptr;  // one of the two
-    Offset offset = Offset::none;    // of a vector
-    uint32_t n = 0;                  // of a vector
-    uint64_t at = 0;                 // offset in the arena
+    TensorPart part = {};
+    PackedMatrix* matrix = nullptr;          // or
+    const float** vector = nullptr;          // one of the two
+    ScaleOffset offset = ScaleOffset::none;  // of a vector
+    uint32_t n = 0;                          // of a vector
+    uint64_t at = 0;                         // offset in the arena
     uint32_t tiles_per_slice = 1;
     uint32_t n_slices = 1;
 };
@@ -120,7 +120,7 @@ Result<void> refuse_leftovers(const TensorFile& file, const WeightPlan& plan,
 
 Shape shape_of(const WeightPlan::Matrix& m) {
     const uint64_t n_out = m.part.n_all > 0 ? m.part.n_all : m.n_out;
-    if (m.part.storage == Storage::columns) return {{m.n_in, n_out, 1, 1}, 2};
+    if (m.part.storage == TensorStorage::columns) return {{m.n_in, n_out, 1, 1}, 2};
     return {{n_out, m.n_in, 1, 1}, 2};
 }
 
@@ -130,7 +130,7 @@ Result<std::vector<Job>> make_jobs(const TensorFile& file, const std::string& fi
     std::vector<Job> jobs;
     arena_bytes = 0;
     for (const WeightPlan::Vector& v : plan.vectors) {
-        if (v.need == Need::optional && !find_tensor(file, plan.format, v.name) &&
+        if (v.need == TensorNeed::optional && !find_tensor(file, plan.format, v.name) &&
             !find_skipped(file, plan.format, v.name))
             continue;
         const Shape shape = {{v.part.n_all > 0 ? v.part.n_all : v.n, 1, 1, 1}, 1};
@@ -152,7 +152,7 @@ Result<std::vector<Job>> make_jobs(const TensorFile& file, const std::string& fi
     for (const WeightPlan::Matrix& m : plan.matrices) {
         KVIK_TRY(const TensorEntry* entry, find(file, file_name, plan.format, m.name, shape_of(m)));
         const std::optional<TileType> type = tile_type_of(entry->dtype);
-        const bool is_turned = m.part.storage == Storage::columns;
+        const bool is_turned = m.part.storage == TensorStorage::columns;
         if (!type || (is_turned && dtype_info(entry->dtype).group_size != 1))
             return fail(ErrorKind::unsupported,
                         fmt::format("{}: tensor '{}' is {}, which has no kernels here: take a "
@@ -184,7 +184,7 @@ Result<void> pack_vector(const TensorFile& file, const Job& job, std::byte* aren
                              dtype_bytes(dtype, job.n), buffer));
     auto* to = reinterpret_cast<float*>(arena + job.at);
     dtype_info(dtype).decode(reinterpret_cast<const uint8_t*>(buffer.data()), job.n, to);
-    if (job.offset == Offset::one)
+    if (job.offset == ScaleOffset::one)
         for (uint32_t i = 0; i < job.n; ++i) to[i] += 1.0f;
     return {};
 }
@@ -213,7 +213,7 @@ Result<void> pack_slice(const TensorFile& file, const Job& job, uint32_t slice, 
     const uint32_t n_tiles = std::min(job.tiles_per_slice, matrix.n_tiles() - tile);
     const uint32_t first = tile * kTileRows;
     const uint32_t n_rows = std::min(n_tiles * kTileRows, matrix.n_rows - first);
-    if (job.part.storage == Storage::columns) {
+    if (job.part.storage == TensorStorage::columns) {
         KVIK_TRY_VOID(read_turned(file, job, first, n_rows, buffer));
     } else {
         const uint64_t row_bytes = dtype_bytes(job.entry->dtype, matrix.n_cols);

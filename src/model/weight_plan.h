@@ -21,7 +21,7 @@
 namespace kvik {
 
 struct NormWeights {
-    const float* scale = nullptr;  // null: no norm
+    const float* scale = nullptr;  // null: the architecture has no such norm, its input passes
     const float* bias = nullptr;   // of Norm::layer
 };
 
@@ -64,29 +64,29 @@ struct TensorName {
     std::string_view hugging_face;
 };
 
-enum class Storage : uint8_t { rows, columns };
-enum class Offset : uint8_t { none, one };  // one: the file has a scale less 1
+enum class TensorStorage : uint8_t { rows, columns };
+enum class ScaleOffset : uint8_t { none, one };  // one: the file has a scale less 1
 
-// Outputs [first, first + n_out) of a tensor with n_all outputs.
-struct Part {
+// The outputs [first, first + n_out) of a tensor of the file that has n_all outputs.
+struct TensorPart {
     uint32_t first = 0;
     uint32_t n_all = 0;  // 0: the tensor is not shared
-    Storage storage = Storage::rows;
+    TensorStorage storage = TensorStorage::rows;
 };
 
 struct WeightPlan {
     struct Matrix {
         std::string name;
         uint32_t n_out, n_in;
-        Part part;
+        TensorPart part;
         PackedMatrix* to;
     };
     struct Vector {
         std::string name;
         uint32_t n;
-        Part part;
-        Need need;
-        Offset offset;
+        TensorPart part;
+        TensorNeed need;
+        ScaleOffset offset;
         const float** to;
     };
 
@@ -97,13 +97,15 @@ struct WeightPlan {
     void in_layer(uint32_t layer) { layer_ = fmt::format(fmt::runtime(pick(prefix_)), layer); }
     void outside_layers() { layer_.clear(); }
 
-    void matrix(TensorName name, uint32_t n_out, uint32_t n_in, PackedMatrix& to, Part part = {}) {
+    void matrix(TensorName name, uint32_t n_out, uint32_t n_in, PackedMatrix& to,
+                TensorPart part = {}) {
         matrices.push_back({full(name), n_out, n_in, part, &to});
     }
-    // Need::optional: null where the file has none.
-    void vector(TensorName name, uint32_t n, const float*& to, Need need = Need::required,
-                Part part = {}, Offset offset = Offset::none) {
-        if (need != Need::absent) vectors.push_back({full(name), n, part, need, offset, &to});
+    // TensorNeed::optional: null where the file has none.
+    void vector(TensorName name, uint32_t n, const float*& to,
+                TensorNeed need = TensorNeed::required, TensorPart part = {},
+                ScaleOffset offset = ScaleOffset::none) {
+        if (need != TensorNeed::absent) vectors.push_back({full(name), n, part, need, offset, &to});
     }
     // A tensor that a file may carry and that nothing reads: tables that can be computed, the head
     // beside an embedding that is the head.

@@ -19,11 +19,11 @@
 namespace kvik {
 
 // Items [begin, end).
-struct Share {
+struct ItemRange {
     uint32_t begin, end;
 };
-// Worker w's share of n things, contiguous.
-inline Share share(Worker w, uint32_t n) {
+// Returns the items [0, n) that are worker w's: one range per worker, contiguous and in order.
+inline ItemRange share(Worker w, uint32_t n) {
     return {static_cast<uint32_t>(uint64_t{n} * w.index() / w.count()),
             static_cast<uint32_t>(uint64_t{n} * (w.index() + 1) / w.count())};
 }
@@ -32,11 +32,11 @@ class WorkShare {
   public:
     WorkShare(Worker worker, std::atomic<uint32_t>& taken) : worker_(worker), taken_(taken) {}
 
-    // run(Share) for all that falls to this worker.
+    // run(ItemRange) for all that falls to this worker.
     template <class Run>
     void each(uint32_t n_items, const Run& run) {
         const uint32_t n_rest = worker_.count() == 1 ? 0 : n_items / 10;
-        const Share own = share(worker_, n_items - n_rest);
+        const ItemRange own = share(worker_, n_items - n_rest);
         if (own.begin < own.end) run(own);
         if (worker_.count() == 1) return;
         const uint32_t piece = std::max(1u, n_rest / worker_.count());
@@ -45,7 +45,7 @@ class WorkShare {
             const uint32_t i = taken_.fetch_add(1, std::memory_order_relaxed) - base_;
             if (i >= n_pieces) break;
             const uint32_t begin = n_items - n_rest + i * piece;
-            run(Share{begin, std::min(begin + piece, n_items)});
+            run(ItemRange{begin, std::min(begin + piece, n_items)});
         }
         base_ += n_pieces + worker_.count();  // every worker is refused once
     }

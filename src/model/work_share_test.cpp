@@ -18,7 +18,7 @@ std::vector<std::vector<uint32_t>> counts(uint32_t n_threads, const std::vector<
     pool.run([&](Worker worker) {
         WorkShare work(worker, taken);
         for (size_t phase = 0; phase < sizes.size(); ++phase) {
-            work.each(sizes[phase], [&](Share items) {
+            work.each(sizes[phase], [&](ItemRange items) {
                 EXPECT_LT(items.begin, items.end);
                 EXPECT_LE(items.end, sizes[phase]);
                 for (uint32_t i = items.begin; i < items.end; ++i) {
@@ -51,7 +51,7 @@ TEST(WorkShare, a_worker_alone_gets_all_at_once) {
     pool.run([&](Worker worker) {
         WorkShare work(worker, taken);
         uint32_t n_calls = 0;
-        work.each(100, [&](Share items) {
+        work.each(100, [&](ItemRange items) {
             EXPECT_EQ(items.begin, 0u);
             EXPECT_EQ(items.end, 100u);
             ++n_calls;
@@ -69,7 +69,7 @@ TEST(WorkShare, a_slow_worker_is_left_with_less) {
     uint32_t n_of_slow = 0;
     pool.run([&](Worker worker) {
         WorkShare work(worker, taken);
-        work.each(100, [&](Share items) {
+        work.each(100, [&](ItemRange items) {
             if (worker.index() != 1) return;
             n_of_slow += items.end - items.begin;
             while (!is_done) std::this_thread::yield();

@@ -11,9 +11,10 @@ void plan_gemma3(const ModelConfig& config, TransformerWeights& weights, WeightP
     const uint32_t hidden = config.hidden_size;
     const uint32_t q_size = config.n_heads * config.head_dim;
     const uint32_t kv_size = config.n_kv_heads * config.head_dim;
-    const Offset offset = plan.format == ModelFormat::hugging_face ? Offset::one : Offset::none;
+    const ScaleOffset offset =
+        plan.format == ModelFormat::hugging_face ? ScaleOffset::one : ScaleOffset::none;
     const auto norm = [&](TensorName name, uint32_t n, NormWeights& to) {
-        plan.vector(name, n, to.scale, Need::required, {}, offset);
+        plan.vector(name, n, to.scale, TensorNeed::required, {}, offset);
     };
     plan.matrix({"token_embd.weight", "model.embed_tokens.weight"}, config.vocab_size, hidden,
                 weights.embedding);

@@ -17,14 +17,14 @@ void plan_norm(WeightPlan& plan, TensorName scale, TensorName bias, uint32_t n, 
 
 void plan_gpt2(const ModelConfig& config, TransformerWeights& weights, WeightPlan& plan) {
     const uint32_t hidden = config.hidden_size;
-    const Storage storage =
-        plan.format == ModelFormat::hugging_face ? Storage::columns : Storage::rows;
+    const TensorStorage storage =
+        plan.format == ModelFormat::hugging_face ? TensorStorage::columns : TensorStorage::rows;
     const auto linear = [&](TensorName matrix, TensorName bias, uint32_t n_out, uint32_t n_in,
-                            LinearWeights& to, Part part = {}) {
+                            LinearWeights& to, TensorPart part = {}) {
         part.storage = storage;
         plan.matrix(matrix, n_out, n_in, to.matrix, part);
-        part.storage = Storage::rows;
-        plan.vector(bias, n_out, to.bias, Need::required, part);
+        part.storage = TensorStorage::rows;
+        plan.vector(bias, n_out, to.bias, TensorNeed::required, part);
     };
     plan.matrix({"token_embd.weight", "transformer.wte.weight"}, config.vocab_size, hidden,
                 weights.embedding);

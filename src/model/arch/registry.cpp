@@ -11,9 +11,7 @@ namespace kvik {
 
 void apply_traits(const ArchitectureTraits& traits, uint32_t window, ModelConfig& config) {
     config.architecture = traits.name;
-    config.norm = traits.norm;
-    config.mlp = traits.mlp;
-    config.positions = traits.positions;
+    static_cast<ArchitectureMath&>(config) = traits.math;
     if (traits.embedding == EmbeddingScale::sqrt_hidden)
         config.embedding_scale = std::sqrt(static_cast<float>(config.hidden_size));
     config.attention_scale = 1.0f / std::sqrt(static_cast<float>(config.head_dim));
@@ -36,7 +34,7 @@ constexpr Architecture kArchitectures[] = {
     {{.name = "gemma3",
       .gguf = "gemma3",
       .model_type = "gemma3_text",
-      .mlp = Mlp::gelu_gated,
+      .math = {.mlp = Mlp::gelu_gated},
       .embedding = EmbeddingScale::sqrt_hidden,
       .global_every = 6,
       .local_rope_base = 10000},
@@ -44,9 +42,7 @@ constexpr Architecture kArchitectures[] = {
     {{.name = "gpt2",
       .gguf = "gpt2",
       .model_type = "gpt2",
-      .norm = Norm::layer,
-      .mlp = Mlp::gelu,
-      .positions = Positions::learned},
+      .math = {.norm = Norm::layer, .mlp = Mlp::gelu, .positions = Positions::learned}},
      plan_gpt2},
 };
 

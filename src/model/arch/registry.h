@@ -1,4 +1,9 @@
-// What an architecture computes whatever the file says: one row of registry.cpp.
+// The architectures that kvik runs: what each computes whatever its files say, what files call it,
+// and which of their tensors are its weights.
+//
+// Adding  a row in registry.cpp and, where no other plan fits, a file in arch/ (arch/plans.h);
+//         docs/add-an-architecture.md has all steps.
+// Threads stateless.   Cost  a walk over a handful of rows.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +23,7 @@ struct ArchitectureTraits {
     std::string_view gguf = {};        // as general.architecture has it; empty: GGUF has it not
     std::string_view model_type = {};  // as config.json has it; empty: Hugging Face has it not
     RopeLayout gguf_rope = RopeLayout::halves;  // of GGUF's Q and K rows; Hugging Face's: halves
-    Norm norm = Norm::rms;
-    Mlp mlp = Mlp::silu_gated;
-    Positions positions = Positions::rope;
+    ArchitectureMath math = {};                 // becomes that part of ModelConfig
     EmbeddingScale embedding = EmbeddingScale::none;
     // What GGUF leaves out. Of n layers the last one has no window; 0: none has one.
     uint32_t global_every = 0;
@@ -31,15 +34,9 @@ struct ArchitectureTraits {
     }
 };
 
-// What follows from the traits alone. Sizes are filled in already, `window` is 0 for none.
+// Fills in what follows from the traits alone. The sizes of `config` are known already; `window` is
+// the number of positions that a layer with a window sees, 0 where no layer has one.
 void apply_traits(const ArchitectureTraits& traits, uint32_t window, ModelConfig& config);
-
-// ----
-// The architectures that kvik runs: what each computes, and how its tensors become
-// TransformerWeights.
-//
-// Adding  one file in arch/ (or none, if another's plan fits) and a row in registry.cpp; a step's
-//         differences are ModelConfig fields.
 
 struct Architecture {
     ArchitectureTraits traits;
