@@ -23,7 +23,7 @@ F32x4 tempered_exp(F32x4 logits, float max, float inverse_temperature) noexcept 
     return exp4((logits - max) * inverse_temperature);
 }
 
-uint64_t mass(std::span<const Candidate> candidates) noexcept {
+uint64_t sum_exp(std::span<const Candidate> candidates) noexcept {
     uint64_t sum = 0;
     for (const Candidate& c : candidates) sum += c.weight;
     return sum;
@@ -139,7 +139,7 @@ void gather_top_p(const TiledRow& row, const Tempered& tempered, float top_p, To
     gather_from(row, limit_below(tempered, log_ratio), out);
     for (Candidate& c : out) c.weight = fixed_weight(tempered, c.logit);
     keep_mass(target, out);
-    if (mass(out) - out.back().weight < top_p_target(top_p, total.low)) return;
+    if (sum_exp(out) - out.back().weight < top_p_target(top_p, total.low)) return;
     keep_mass(top_p_target(top_p, sum_fixed_weights(tempered, row)), out);
 }
 
@@ -150,7 +150,7 @@ void keep_mass(uint64_t target, std::vector<Candidate>& candidates) {
     while (high - low > 1) {  // the token that crosses is in [low, high)
         const auto middle = low + (high - low) / 2;
         std::nth_element(low, middle, high, is_before);
-        const uint64_t upper = mass({low, middle});
+        const uint64_t upper = sum_exp({low, middle});
         if (upper >= target) {
             high = middle;
         } else {
