@@ -51,8 +51,8 @@ void LogitNotes::add(const GenerateRequest& request, uint32_t n) {
     float* room = room_.get() + 3 * n_tiles * rows_.size();
     LogitTiles tiles;
     tiles.maxima = {room, n_tiles};
-    if (request.want_logprobs) tiles.masses = {room + n_tiles, n_tiles};
-    if (wants_tempered_masses(request.sampling, vocab_size_)) {
+    if (request.want_logprobs) tiles.sum_exps = {room + n_tiles, n_tiles};
+    if (wants_tempered_sum_exp(request.sampling, vocab_size_)) {
         tiles.tempered = {room + 2 * n_tiles, n_tiles};
         tiles.inverse_temperature = 1.0f / request.sampling.temperature;
     }
