@@ -41,11 +41,14 @@ enum class CachePolicy : uint8_t { reuse, off };  // off: neither finds nor publ
 // while; fresh: by measuring while it opens; off: nowhere. Bits do not depend on it.
 enum class Calibrate : uint8_t { off, on, fresh };
 
+// As EngineOptions::context: as many tokens as the model was made for.
+inline constexpr uint32_t kModelContext = UINT32_MAX;
+
 struct EngineOptions {
     std::string model_path;
-    uint32_t context = 0;               // tokens a sequence may have; 0: min(model, 8192)
-    uint32_t n_threads = 0;             // 0: the cores of the cgroup quota
-    uint32_t ubatch = 512;              // most prompt rows in one step
+    uint32_t context = 0;    // tokens a sequence may have; 0: min(model, 8192); or kModelContext
+    uint32_t n_threads = 0;  // 0: the cores of the cgroup quota
+    uint32_t ubatch = 512;   // most prompt rows in one step
     uint32_t block_tokens = 32;         // 16, 32 or 64
     uint32_t max_sequences = 16;        // sequences that run at once; more wait
     uint64_t cache_bytes = 1ull << 30;  // budget of all KV

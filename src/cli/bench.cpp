@@ -81,6 +81,7 @@ struct Bench {
         for (const Measured& m : measured) {
             if (!options.json) KVIK_TRY_VOID(put(bench_line(m)));
             all.push_back(m);
+            all.back().what.n_threads = options.engine.n_threads;
         }
         return {};
     }
@@ -110,8 +111,7 @@ Result<void> measure_rows(Bench& bench, const Model& model, ThreadPool& pool, co
     return bench.sweep(points);
 }
 
-BenchPoint prompt_point(const Bench& bench, EngineRig& rig, uint32_t depth) {
-    const uint32_t n = bench.plan.n_prompt;
+BenchPoint prompt_point(const Bench& bench, EngineRig& rig, uint32_t n, uint32_t depth) {
     return {{.test = BenchTest::pp,
              .n = n,
              .depth = depth,
@@ -121,8 +121,7 @@ BenchPoint prompt_point(const Bench& bench, EngineRig& rig, uint32_t depth) {
             [&rig, n, depth] { return rig.prompt_ms(n, depth); }};
 }
 
-BenchPoint decode_point(const Bench& bench, EngineRig& rig, uint32_t depth) {
-    const uint32_t n = bench.plan.n_decode;
+BenchPoint decode_point(const Bench& bench, EngineRig& rig, uint32_t n, uint32_t depth) {
     return {{.test = BenchTest::tg,
              .n = n,
              .depth = depth,
@@ -146,11 +145,11 @@ Result<void> measure_requests(Bench& bench, std::unique_ptr<Engine> engine) {
     const BenchPlan& plan = bench.plan;
     EngineRig rig(std::move(engine));
     KVIK_TRY_VOID(rig.prefill(plan.deepest()));
-    if (plan.n_prompt > 0) KVIK_TRY_VOID(rig.prompt_ms(plan.n_prompt, 0));  // warms up
+    if (!plan.prompts.empty()) KVIK_TRY_VOID(rig.prompt_ms(plan.prompts.back(), 0));  // warms up
     std::vector<BenchPoint> points;
     for (const uint32_t depth : plan.depths) {
-        if (plan.n_prompt > 0) points.push_back(prompt_point(bench, rig, depth));
-        if (plan.n_decode > 0) points.push_back(decode_point(bench, rig, depth));
+        for (const uint32_t n : plan.prompts) points.push_back(prompt_point(bench, rig, n, depth));
+        for (const uint32_t n : plan.decodes) points.push_back(decode_point(bench, rig, n, depth));
         for (const uint32_t m : plan.streams) points.push_back(streams_point(bench, rig, depth, m));
     }
     return bench.sweep(points);
@@ -175,20 +174,10 @@ std::string title(const EngineOptions& engine, const KernelTable& kernels, Act a
                        act == Act::f32 ? "f32" : "int8");
 }
 
-}  // namespace
-
-Result<int> bench(const Call& call) {
-    BenchOptions options;
-    const Flags flags = bench_flags(options);
-    KVIK_TRY(const auto shown, begin(flags, call));
-    if (shown) return *shown;
-    KVIK_TRY(const BenchPlan plan, plan_bench(options));
+// All that is asked for, on as many threads as the options say. What was measured goes into `all`; a
+// profile is printed.
+Result<void> bench_once(BenchOptions options, const BenchPlan& plan, std::vector<Measured>& all) {
     EngineOptions& engine = options.engine;
-    if (engine.n_threads == 0) engine.n_threads = usable_cores();
-    engine.max_sequences = std::max(engine.max_sequences, plan.most_streams());
-    // What lies between two runs is no pause to measure steps in.
-    if (engine.calibrate == Calibrate::on) engine.calibrate = Calibrate::off;
-
     KVIK_TRY(const KernelTable* kernels, select_kernels(engine.isa));
     const Act act = engine.act == "f32" ? Act::f32 : Act::int8;
     // As Engine::open has it, so that a step beside other programs takes what it takes in `run`. A
@@ -206,9 +195,8 @@ Result<int> bench(const Call& call) {
     if (options.profile) {
         KVIK_TRY(const auto steps, profile_steps(plan, engine, *loaded.model, pool, settings.kv));
         const double barrier_ns = barrier_latency_ns(pool);
-        KVIK_TRY_VOID(
-            put(options.json ? profile_json(steps, barrier_ns) : profile_table(steps, barrier_ns)));
-        return 0;
+        return put(options.json ? profile_json(steps, barrier_ns)
+                                : profile_table(steps, barrier_ns));
     }
     KVIK_TRY(CeilingMeter ceilings, CeilingMeter::open(*kernels, pool));
     KVIK_TRY(ModelSource source, open_source(engine.model_path));
@@ -220,7 +208,29 @@ Result<int> bench(const Call& call) {
         KVIK_TRY(auto opened, Engine::over(std::move(loaded.model), engine));
         KVIK_TRY_VOID(measure_requests(bench, std::move(opened)));
     }
-    KVIK_TRY_VOID(put(options.json ? bench_json(bench.all) : ceilings.line(engine.n_threads)));
+    all.insert(all.end(), bench.all.begin(), bench.all.end());
+    return options.json ? Result<void>() : put(ceilings.line(engine.n_threads));
+}
+
+}  // namespace
+
+Result<int> bench(const Call& call) {
+    BenchOptions options;
+    const Flags flags = bench_flags(options);
+    KVIK_TRY(const auto shown, begin(flags, call));
+    if (shown) return *shown;
+    KVIK_TRY(const BenchPlan plan, plan_bench(options));
+    EngineOptions& engine = options.engine;
+    engine.max_sequences = std::max(engine.max_sequences, plan.most_streams());
+    // What lies between two runs is no pause to measure steps in.
+    if (engine.calibrate == Calibrate::on) engine.calibrate = Calibrate::off;
+    if (options.threads.empty()) options.threads = {usable_cores()};
+    std::vector<Measured> all;
+    for (const uint32_t n_threads : options.threads) {
+        engine.n_threads = n_threads;
+        KVIK_TRY_VOID(bench_once(options, plan, all));
+    }
+    if (options.json && !options.profile) KVIK_TRY_VOID(put(bench_json(all)));
     return 0;
 }
 

@@ -22,15 +22,26 @@ std::vector<uint32_t> ascending(std::vector<uint32_t> values) {
     return values;
 }
 
+// Those of a flag, or the usual one; 0 tokens are none.
+std::vector<uint32_t> lengths(const std::optional<std::vector<uint32_t>>& given, uint32_t usual) {
+    std::vector<uint32_t> values = ascending(given.value_or(std::vector<uint32_t>{usual}));
+    std::erase(values, 0u);
+    return values;
+}
+
 Result<BenchPlan> plan_profile(const BenchOptions& options) {
-    if (options.tests || options.n_decode)
+    if (options.tests || options.decodes)
         return fail(ErrorKind::usage, "--profile runs no tests: leave out --test and -n");
     BenchPlan plan;
-    plan.n_prompt = options.n_prompt.value_or(kPromptTokens);
+    plan.prompts = lengths(options.prompts, kPromptTokens);
+    if (plan.prompts.size() > 1 || options.threads.size() > 1)
+        return fail(ErrorKind::usage,
+                    "--profile takes one length of a prompt (-p) and one number "
+                    "of threads");
     plan.rows = ascending(options.widths.value_or(std::vector<uint32_t>{1}));
     plan.depths = ascending(options.depths);
     plan.n_runs = options.n_runs;
-    if (plan.n_prompt == 0 && plan.rows.empty())
+    if (plan.prompts.empty() && plan.rows.empty())
         return fail(ErrorKind::usage, "nothing to profile: give -p or -b");
     return plan;
 }
@@ -47,7 +58,7 @@ uint32_t BenchPlan::most_streams() const {
 
 Result<BenchPlan> plan_bench(const BenchOptions& options) {
     if (options.profile) return plan_profile(options);
-    const bool has_given = options.n_prompt || options.n_decode || options.widths;
+    const bool has_given = options.prompts || options.decodes || options.widths;
     const auto wants = [&](BenchTest test, bool is_given) {
         if (!options.tests) return is_given || !has_given;
         return std::find(options.tests->begin(), options.tests->end(), test) !=
@@ -57,15 +68,16 @@ Result<BenchPlan> plan_bench(const BenchOptions& options) {
     BenchPlan plan;
     plan.depths = ascending(options.depths);
     plan.n_runs = options.n_runs;
-    if (wants(BenchTest::pp, options.n_prompt.has_value()))
-        plan.n_prompt = options.n_prompt.value_or(kPromptTokens);
-    if (wants(BenchTest::tg, options.n_decode.has_value()))
-        plan.n_decode = options.n_decode.value_or(kDecodeTokens);
+    if (wants(BenchTest::pp, options.prompts.has_value()))
+        plan.prompts = lengths(options.prompts, kPromptTokens);
+    if (wants(BenchTest::tg, options.decodes.has_value()))
+        plan.decodes = lengths(options.decodes, kDecodeTokens);
     if (wants(BenchTest::rows, options.widths.has_value())) plan.rows = widths;
-    if (wants(BenchTest::streams, options.widths.has_value()) && options.n_decode != 0u) {
+    plan.n_stream_tokens = greatest(lengths(options.decodes, kStreamTokens));
+    if (wants(BenchTest::streams, options.widths.has_value()) && plan.n_stream_tokens > 0)
         plan.streams = widths;
-        plan.n_stream_tokens = options.n_decode.value_or(kStreamTokens);
-    }
+    if (plan.streams.empty()) plan.n_stream_tokens = 0;
+
     if (plan.rows.empty() && !plan.has_requests())
         return fail(ErrorKind::usage, "nothing to measure: give -p, -n or -b");
     return plan;
@@ -73,14 +85,16 @@ Result<BenchPlan> plan_bench(const BenchOptions& options) {
 
 Result<uint32_t> context_for(const BenchPlan& plan, const EngineOptions& engine,
                              const ModelSpec& model) {
-    const uint32_t needed = plan.deepest() + std::max({plan.n_prompt, plan.n_decode + 2,
-                                                       plan.n_stream_tokens + 2, plan.most_rows()});
-    const uint32_t most = engine.context > 0 ? engine.context : model.context_length;
+    const uint32_t needed =
+        plan.deepest() + std::max({greatest(plan.prompts), greatest(plan.decodes) + 2,
+                                   plan.n_stream_tokens + 2, plan.most_rows()});
+    const bool is_given = engine.context > 0 && engine.context != kModelContext;
+    const uint32_t most = is_given ? engine.context : model.context_length;
     if (needed > most)
         return fail(ErrorKind::usage,
                     fmt::format("-d {} with these -p, -n and -b needs a context of {}, there is {}",
                                 plan.deepest(), needed, most));
-    return engine.context > 0 ? engine.context : needed;
+    return is_given ? engine.context : engine.context == kModelContext ? most : needed;
 }
 
 }  // namespace kvik::cli

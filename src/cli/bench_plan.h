@@ -15,8 +15,8 @@
 namespace kvik::cli {
 
 struct BenchPlan {
-    uint32_t n_prompt = 0;                // tokens of a prompt
-    uint32_t n_decode = 0;                // tokens that one sequence decodes
+    std::vector<uint32_t> prompts;        // tokens of a prompt, ascending
+    std::vector<uint32_t> decodes;        // tokens that one sequence decodes, ascending
     uint32_t n_stream_tokens = 0;         // tokens that each of several decodes
     std::vector<uint32_t> rows, streams;  // widths
     std::vector<uint32_t> depths;         // ascending
@@ -25,7 +25,7 @@ struct BenchPlan {
     uint32_t most_rows() const;
     uint32_t most_streams() const;
     uint32_t deepest() const { return depths.back(); }
-    bool has_requests() const { return n_prompt > 0 || n_decode > 0 || !streams.empty(); }
+    bool has_requests() const { return !prompts.empty() || !decodes.empty() || !streams.empty(); }
 };
 
 // Errors: nothing to measure.

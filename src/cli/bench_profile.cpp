@@ -88,10 +88,9 @@ Result<std::vector<ProfiledStep>> profile_steps(const BenchPlan& plan, const Eng
         KVIK_TRY_VOID(rig.prefill_to(depth));
         for (const uint32_t m : plan.rows)
             KVIK_TRY_VOID(measure("decode", {.depth = depth, .n = m, .n_logits = m}));
-        if (plan.n_prompt > 0)
+        for (const uint32_t n : plan.prompts)
             KVIK_TRY_VOID(measure(
-                "prefill",
-                {.depth = depth, .n = std::min(plan.n_prompt, engine.ubatch), .n_logits = 1}));
+                "prefill", {.depth = depth, .n = std::min(n, engine.ubatch), .n_logits = 1}));
     }
     return steps;
 }

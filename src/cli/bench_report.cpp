@@ -27,6 +27,7 @@ std::string bench_json(std::span<const Measured> all) {
                     {"rows", m.what.rows},
                     {"streams", m.what.streams},
                     {"depth", m.what.depth},
+                    {"threads", m.what.n_threads},
                     {"tokens_per_s", m.tokens_per_s()},
                     {"ms", m.ms.p50},
                     {"ms_min", m.ms.min},

@@ -68,7 +68,8 @@ std::optional<size_t> base_of(std::span<const BenchPoint> points, size_t i) {
     uint32_t n_alike = 0;
     for (size_t j = 0; j < points.size(); ++j) {
         const BenchWhat& other = points[j].what;
-        if (other.test != what.test || (by_width && other.depth != what.depth)) continue;
+        const bool is_like = by_width ? other.depth == what.depth : other.n == what.n;
+        if (other.test != what.test || !is_like) continue;
         ++n_alike;
         if (key(other) < key(points[base].what)) base = j;
     }

@@ -22,7 +22,8 @@ struct BenchWhat {
     BenchTest test = BenchTest::pp;
     uint32_t n = 0, rows = 1, streams = 1, depth = 0;
     uint32_t n_tokens = 0;  // that one run computes
-    Work work = {};         // of one run
+    uint32_t n_threads = 0;
+    Work work = {};  // of one run
 };
 
 struct BenchPoint {

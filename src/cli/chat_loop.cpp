@@ -33,6 +33,7 @@ ChatLoop::ChatLoop(Engine& engine, ChatOptions options, Interrupts& interrupts)
       input_(interrupts, environment_),
       branches_(engine),
       wraps_words_(!options.no_wrap),
+      is_verbose_(options.verbose),
       resumes_(options.resume),
       system_(std::move(options.system)) {
     const auto folder = own_state_folder(environment_);
@@ -224,7 +225,9 @@ void ChatLoop::tell_status(const Summary& summary) const {
     else if (summary.reason == FinishReason::length && input_.at_terminal())
         say(fmt::format("(cut after {}: /set n off lets it go on)",
                         counted(summary.timings.n_generated_tokens, "token")));
-    if (input_.at_terminal() && is_terminal(STDERR_FILENO))
+    if (is_verbose_)
+        for (const std::string& line : timing_lines(engine_.load_ms(), summary.timings)) say(line);
+    else if (input_.at_terminal() && is_terminal(STDERR_FILENO))
         say(status_line(summary.timings, context(), columns_of(STDERR_FILENO) - 1));
 }
 

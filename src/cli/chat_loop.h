@@ -31,6 +31,7 @@ struct ChatOptions {
     bool resume = false;                       // go on with the conversation that was saved last
     bool no_autosave = false;  // else kept at a terminal, and wherever one is gone on with
     bool no_wrap = false;      // of answers at a terminal
+    bool verbose = false;      // the timings of each answer
     ChatSettings settings;
     Environment environment;
 };
@@ -122,7 +123,7 @@ class ChatLoop {
     std::string greedy_;             // what_decides() of the last answer at temp 0; empty: none
     std::string to_send_;            // files that were read, for the next message
     std::optional<Autosave> autosave_;
-    bool wraps_words_, resumes_;
+    bool wraps_words_, is_verbose_, resumes_;
     std::optional<std::string> system_;  // as the flag says
     std::optional<KvReport> last_report_;
     uint64_t n_prompt_ = 0, n_cached_ = 0, n_decoded_ = 0;  // of all answers

@@ -14,24 +14,33 @@ std::string to_line(const Json& value) {
     return value.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// The byte of the bracket that goes too deep, if one does: writing and freeing a value recurse.
-static std::optional<size_t> too_deep_at(std::string_view text) {
+// The first place from `at` on, outside of strings, where stops(character, depth) holds, or the end.
+// The depth is the number of brackets that were opened and are not closed.
+template <class Stops>
+static size_t walk(std::string_view text, size_t at, const Stops& stops) {
     uint32_t depth = 0;
     bool quoted = false;
-    for (size_t at = 0; at < text.size(); ++at) {
+    for (; at < text.size(); ++at) {
         const char c = text[at];
         if (quoted) {
             if (c == '\\') ++at;
             quoted = c != '"';
-        } else if (c == '"') {
-            quoted = true;
-        } else if (c == '[' || c == '{') {
-            if (++depth > kMaxJsonDepth) return at;
-        } else if ((c == ']' || c == '}') && depth > 0) {
-            --depth;
+            continue;
         }
+        if (stops(c, depth)) return at;
+        quoted = c == '"';
+        if (c == '[' || c == '{') ++depth;
+        if ((c == ']' || c == '}') && depth > 0) --depth;
     }
-    return std::nullopt;
+    return text.size();
+}
+
+// The byte of the bracket that goes too deep, if one does: writing and freeing a value recurse.
+static std::optional<size_t> too_deep_at(std::string_view text) {
+    const size_t at = walk(text, 0, [](char c, uint32_t depth) {
+        return (c == '[' || c == '{') && depth == kMaxJsonDepth;
+    });
+    return at < text.size() ? std::optional(at) : std::nullopt;
 }
 
 Result<Json> parse_json(std::string_view text, std::string_view what) {
@@ -51,24 +60,10 @@ Result<Json> parse_json(std::string_view text, std::string_view what) {
 
 // The place behind a string, an array, an object or a plain value that begins at `at`.
 static size_t end_of_value(std::string_view text, size_t at) {
-    uint32_t depth = 0;
-    bool quoted = false;
-    for (; at < text.size(); ++at) {
-        const char c = text[at];
-        if (quoted) {
-            if (c == '\\') ++at;
-            quoted = c != '"';
-        } else if (c == '"') {
-            quoted = true;
-        } else if (c == '[' || c == '{') {
-            ++depth;
-        } else if ((c == ',' || c == ':' || c == ']' || c == '}') && depth == 0) {
-            return at;
-        } else if (c == ']' || c == '}') {
-            --depth;
-        }
-    }
-    return at;
+    constexpr std::string_view kEnds = ",:]}";
+    return walk(text, at, [&](char c, uint32_t depth) {
+        return depth == 0 && kEnds.find(c) != std::string_view::npos;
+    });
 }
 
 std::vector<JsonPart> parts_of(std::string_view text) {

@@ -61,8 +61,21 @@ constexpr Elsewhere kElsewhere[] = {
     {"signin", "kvik has no accounts; HF_TOKEN holds a token of Hugging Face"},
     {"signout", "kvik has no accounts; HF_TOKEN holds a token of Hugging Face"},
     {"launch", "kvik starts no other programs: kvik run and kvik chat are what it has"},
+    {"server", "kvik has no server yet: kvik run and kvik chat load a model themselves"},
+    {"llama-server", "kvik has no server yet: kvik run and kvik chat load a model themselves"},
+    {"cli", "write kvik run or kvik chat: they take the flags of llama-cli, as kvik -m FILE does"},
+    {"llama-cli", "leave the word out: kvik -m FILE -p TEXT takes the flags of llama-cli"},
+    {"main", "leave the word out: kvik -m FILE -p TEXT takes the flags of llama-cli"},
+    {"completion", "kvik run --raw completes a text"},
+    {"llama-completion", "kvik run --raw completes a text"},
+    {"llama-bench", "write kvik bench: it takes -p, -n, -d, -t and -r as llama-bench does"},
+    {"llama-perplexity", "write kvik score -m MODEL -f FILE"},
+    {"llama-tokenize", "write kvik tokenize -m MODEL -p TEXT"},
+    {"embedding", "kvik makes no embeddings"},
+    {"llama-embedding", "kvik makes no embeddings"},
     {"convert", "kvik reads GGUF files and Hugging Face directories as they are"},
     {"quantize", "kvik does not convert models: llama.cpp's llama-quantize makes GGUF files"},
+    {"llama-quantize", "kvik does not convert models: take llama-quantize of llama.cpp itself"},
 };
 constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
     {"ls", "list"}, {"generate", "run"}, {"complete", "run"}, {"perplexity", "score"}};
@@ -137,7 +150,7 @@ Result<int> dispatch(std::span<const std::string> args) {
         return static_cast<int>(ErrorKind::usage);
     }
     const std::string word = args.front() == "ls" ? "list" : args.front();
-    if (word == "--version") {
+    if (word == "--version" || (word == "-v" && args.size() == 1)) {
         KVIK_TRY_VOID(end_after(args, 1));
         KVIK_TRY_VOID(put("kvik " KVIK_VERSION "\n"));
         return 0;

@@ -108,12 +108,34 @@ Result<void> take_ollama_defaults(const hub::LocalModel& model, ChosenModel& cho
 
 }  // namespace
 
-Result<ChosenModel> choose_model(const std::string& name, const Environment& environment) {
+// A directory is a model if it holds one.
+static bool is_bare_folder(const std::string& path) {
+    struct stat status = {};
+    if (::stat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
+    return !exists(path + "/config.json");
+}
+
+static tl::unexpected<Error> no_model_in(const std::string& folder) {
+    return fail(ErrorKind::file,
+                fmt::format("{} is a directory without config.json, so no model: give a GGUF file, "
+                            "a Hugging Face directory, or a name that kvik list has",
+                            folder));
+}
+
+Result<std::optional<ChosenModel>> find_model(const std::string& name,
+                                              const Environment& environment) {
     ChosenModel chosen{.path = name};
+    if (name.empty())
+        return fail(ErrorKind::usage,
+                    "MODEL is empty: give a GGUF file, a Hugging Face directory, or a name that "
+                    "kvik list has");
+    const bool is_no_model = is_bare_folder(name);
+    if (is_no_model && is_plain_path(name)) return no_model_in(name);
     if (is_plain_path(name)) return chosen;
     const hub::LocalModels all = hub::find_local_models(hub::find_places(environment));
     const auto found = hub::match(name, all.models);
-    if (exists(name)) {
+    if (is_no_model && found.empty()) return no_model_in(name);
+    if (exists(name) && !is_no_model) {
         for (const hub::LocalModel* model : found)
             chosen.notes.push_back(
                 fmt::format("{} is a path here, and a model of {} too, which is "
@@ -122,7 +144,7 @@ Result<ChosenModel> choose_model(const std::string& name, const Environment& env
         chosen.n_path_notes = chosen.notes.size();
         return chosen;
     }
-    if (found.empty()) return not_here(name, all);
+    if (found.empty()) return std::nullopt;
     if (found.size() > 1) return ambiguous(name, found);
     const hub::LocalModel& model = *found.front();
     if (model.problem) return tl::unexpected(*model.problem);
@@ -131,13 +153,21 @@ Result<ChosenModel> choose_model(const std::string& name, const Environment& env
     return chosen;
 }
 
-void add_defaults(const ChosenModel& model, Settings& settings) {
+Result<ChosenModel> choose_model(const std::string& name, const Environment& environment) {
+    KVIK_TRY(const std::optional<ChosenModel> found, find_model(name, environment));
+    if (found) return *found;
+    return not_here(name, hub::find_local_models(hub::find_places(environment)));
+}
+
+Settings defaults_of(const ChosenModel& model) {
+    Settings settings;
     settings.defaults_of = model.defaults_of;
     for (const hub::ModelDefault& setting : model.defaults) {
         TomlEntry entry{.table = {}, .key = setting.key, .line = 0, .value = setting.values};
         if (setting.values.size() == 1) entry.value = setting.values.front();
         settings.entries.push_back(std::move(entry));
     }
+    return settings;
 }
 
 }  // namespace kvik::cli

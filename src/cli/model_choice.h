@@ -8,6 +8,7 @@
 //         with the nearest name and how to fetch one. Or what keeps that model from running.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,11 @@ struct ChosenModel {
 };
 
 Result<ChosenModel> choose_model(const std::string& name, const Environment& environment);
+// The same, but nothing where no model of that name is here.
+Result<std::optional<ChosenModel>> find_model(const std::string& name,
+                                              const Environment& environment);
 
-// Below everything else that `settings` says.
-void add_defaults(const ChosenModel& model, Settings& settings);
+// What the flags are set to where nothing else says it.
+Settings defaults_of(const ChosenModel& model);
 
 }  // namespace kvik::cli

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <charconv>
+
 #include "cli/ids.h"
 #include "cli/line_reader.h"
 #include "cli/terminal.h"
@@ -30,23 +32,6 @@ void say_if_stdin_is_left() {
     note("\n");
 }
 
-// The escapes that llama-cli has; another backslash stays.
-std::string unescaped(std::string_view text) {
-    static constexpr std::string_view kLetters = "ntr\"'\\", kMeant = "\n\t\r\"'\\";
-    std::string out;
-    for (size_t i = 0; i < text.size(); ++i) {
-        const size_t letter = text[i] == '\\' && i + 1 < text.size() ? kLetters.find(text[i + 1])
-                                                                     : std::string_view::npos;
-        if (letter == std::string_view::npos) {
-            out += text[i];
-        } else {
-            out += kMeant[letter];
-            ++i;
-        }
-    }
-    return out;
-}
-
 Result<std::string> read_stdin(Interrupts& interrupts) {
     std::string input;
     KVIK_TRY(const auto got, LineReader(STDIN_FILENO, &interrupts).rest(input));
@@ -55,6 +40,36 @@ Result<std::string> read_stdin(Interrupts& interrupts) {
 }
 
 }  // namespace
+
+// Of \x41 and the like: the two digits; -1: there are none.
+static int hex_value(std::string_view digits) {
+    unsigned value = 0;
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+    const bool is_whole = digits.size() == 2 && end == digits.data() + 2;
+    return is_whole && error == std::errc() ? static_cast<int>(value) : -1;
+}
+
+// Another backslash stays.
+std::string unescaped(std::string_view text) {
+    static constexpr std::string_view kLetters = "ntr\"'\\", kMeant = "\n\t\r\"'\\";
+    std::string out;
+    for (size_t i = 0; i < text.size(); ++i) {
+        const char next = text[i] == '\\' && i + 1 < text.size() ? text[i + 1] : '\0';
+        const size_t letter = next != '\0' ? kLetters.find(next) : std::string_view::npos;
+        const int byte = next == 'x' ? hex_value(text.substr(i + 2, 2)) : -1;
+        if (letter != std::string_view::npos) {
+            out += kMeant[letter];
+            i += 1;
+        } else if (byte >= 0) {
+            out += static_cast<char>(byte);
+            i += 3;
+        } else {
+            out += text[i];
+        }
+    }
+    return out;
+}
 
 std::string join_prompt(const std::optional<std::string>& argument, std::string_view input) {
     if (input.ends_with('\n')) input.remove_suffix(1);
@@ -78,12 +93,14 @@ Result<std::string> read_prompt(const PromptSource& source, Interrupts& interrup
         KVIK_TRY(input, read_stdin(interrupts));
     } else if (!argument) {
         return fail(ErrorKind::usage,
-                    "no prompt: give it as an argument, with --prompt-file, or on stdin");
+                    "no prompt: give PROMPT, -p TEXT or -f FILE, or pipe it to stdin");
     } else {
         say_if_stdin_is_left();
     }
+    if (argument && source.is_flag && source.escapes == Escapes::of_flag)
+        argument = unescaped(*argument);
     std::string prompt = join_prompt(argument, input);
-    if (source.has_escapes) prompt = unescaped(prompt);
+    if (source.escapes == Escapes::all) prompt = unescaped(prompt);
     if (prompt.empty()) return fail(ErrorKind::usage, "the prompt is empty");
     return prompt;
 }

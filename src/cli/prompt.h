@@ -16,11 +16,17 @@
 
 namespace kvik::cli {
 
+// Where \n, \t, \r, \", \', \\ and \x41 stand for a character: as llama-cli has it in -p TEXT, but
+// not in what a shell or a file gives as it is.
+enum class Escapes : uint8_t { of_flag, all, none };
+
 struct PromptSource {
     std::optional<std::string> argument, file;
-    bool has_escapes = false;  // \n, \t, \r, \", \' and \\ of the prompt stand for a character
+    bool is_flag = false;  // the argument is that of -p
+    Escapes escapes = Escapes::of_flag;
     bool is_given() const { return argument || file; }
 };
+std::string unescaped(std::string_view text);
 Result<std::string> read_prompt(const PromptSource& source, Interrupts& interrupts);
 std::string join_prompt(const std::optional<std::string>& argument, std::string_view input);
 

@@ -18,8 +18,9 @@ struct PromptClock {
     double now_s = 0;   // since the start
     double done_s = 0;  // when the progress was last another
 };
-// "reading the prompt, 3 s: 1024 of 4096 tokens, about 9 s left"
-std::string prompt_line(const PromptProgress& progress, const PromptClock& clock);
+// "reading the prompt, 3 s: 1024 of 4096 tokens, about 9 s left", or as much of it as fits.
+std::string prompt_line(const PromptProgress& progress, const PromptClock& clock,
+                        uint32_t n_columns = UINT32_MAX);
 
 class PromptNote {
   public:

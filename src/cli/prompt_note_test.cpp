@@ -14,6 +14,13 @@ TEST(PromptNote, says_how_far_it_is_and_how_long_the_rest_takes) {
               "reading the prompt, 300 s: 2048 of 4096 tokens, about 10 min left");
 }
 
+TEST(PromptNote, a_narrow_terminal_gets_a_shorter_line) {
+    const PromptProgress progress{.n_tokens = 19200, .n_cached = 0, .n_done = 1024};
+    const PromptClock clock{.now_s = 3, .done_s = 3};
+    EXPECT_EQ(prompt_line(progress, clock, 39), "prompt: 1024 of 19200, about 54 s left");
+    EXPECT_EQ(prompt_line(progress, clock, 20), "prompt: 5 %");
+}
+
 TEST(PromptNote, guesses_nothing_before_something_was_computed) {
     EXPECT_EQ(prompt_line({}, {.now_s = 0.5}), "reading the prompt, 0 s");
     EXPECT_EQ(

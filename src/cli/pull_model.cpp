@@ -1,6 +1,7 @@
 #include "cli/pull_model.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
@@ -18,14 +19,6 @@ constexpr double kWindow_s = 5;
 constexpr size_t kMostTokenBytes = 4096;
 
 using Clock = std::chrono::steady_clock;
-
-// Empty, or who says that no network is to be asked.
-std::string who_says_offline(const PullWish& wish, const Environment& environment) {
-    if (wish.offline) return "--offline (KVIK_OFFLINE)";
-    for (const char* name : {"HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"})
-        if (hub::is_true(environment, name)) return name;
-    return "";
-}
 
 // As Hugging Face's own programs look for it.
 std::string token_of(const Environment& environment, const hub::Places& places) {
@@ -72,7 +65,7 @@ class PullBar {
         }
         if (now.count() < next_s_) return;
         next_s_ = now.count() + 0.1;
-        line_.draw(progress_text(progress, rate_.bytes_per_s()));
+        line_.draw(progress_text(progress, rate_.bytes_per_s(), columns_of(STDERR_FILENO) - 1));
     }
     void tell(const std::string& text) {
         line_.clear();
@@ -105,19 +98,38 @@ double FetchRate::bytes_per_s() const {
     return seconds > 0.2 ? bytes / seconds : 0;
 }
 
-std::string progress_text(const hub::PullProgress& progress, double bytes_per_s) {
+static std::string time_left(double seconds) {
+    const auto whole = static_cast<uint64_t>(seconds);
+    if (whole < 120) return fmt::format("{} s left", whole);
+    if (whole < 7200) return fmt::format("{} min left", whole / 60);
+    return fmt::format("{} h left", whole / 3600);
+}
+
+std::string progress_text(const hub::PullProgress& progress, double bytes_per_s,
+                          uint32_t n_columns) {
     const auto done = static_cast<double>(progress.done_bytes);
     const auto total = static_cast<double>(progress.total_bytes);
-    std::string text = fmt::format("{}{}  {:.0f} %  {:.2f} of {:.2f} GB",
-                                   progress.is_check ? "reading the part that is here, " : "",
-                                   printable(progress.file), total > 0 ? done / total * 100 : 100,
-                                   done / 1e9, total / 1e9);
-    if (progress.is_check || bytes_per_s <= 0) return text;
-    const auto left_s = static_cast<uint64_t>((total - done) / bytes_per_s);
-    text += fmt::format("  {:.1f} MB/s", bytes_per_s / 1e6);
-    if (left_s < 120) return text + fmt::format("  {} s left", left_s);
-    if (left_s < 7200) return text + fmt::format("  {} min left", left_s / 60);
-    return text + fmt::format("  {} h left", left_s / 3600);
+    const std::string name =
+        fmt::format("{}{}  ", progress.is_check ? "reading the part that is here, " : "",
+                    printable(progress.file));
+    const std::string percent = fmt::format("{:.0f} %", total > 0 ? done / total * 100 : 100);
+    const std::string size = fmt::format("  {:.2f} of {:.2f} GB", done / 1e9, total / 1e9);
+    std::string speed, left;
+    if (!progress.is_check && bytes_per_s > 0) {
+        speed = fmt::format("  {:.1f} MB/s", bytes_per_s / 1e6);
+        left = "  " + time_left((total - done) / bytes_per_s);
+    }
+    for (const std::string& text : {name + percent + size + speed + left, name + percent + left,
+                                    percent + size + left, percent + left})
+        if (text.size() <= n_columns) return text;
+    return percent;
+}
+
+std::string offline_by(bool has_flag, const Environment& environment) {
+    if (has_flag) return "--offline (KVIK_OFFLINE)";
+    for (const char* name : {"HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"})
+        if (hub::is_true(environment, name)) return name;
+    return "";
 }
 
 Result<hub::PulledModel> pull_model(const PullWish& wish, const Environment& environment,
@@ -129,7 +141,7 @@ Result<hub::PulledModel> pull_model(const PullWish& wish, const Environment& env
                         "--revision is no branch, tag or commit, or there is one after @ as well");
         request.revision = wish.revision;
     }
-    if (const std::string who = who_says_offline(wish, environment); !who.empty())
+    if (const std::string who = offline_by(wish.offline, environment); !who.empty())
         return fail(ErrorKind::usage, fmt::format("{} is fetched over a network, which {} forbids: "
                                                   "kvik list shows what is here",
                                                   wish.name, who));

@@ -1,6 +1,7 @@
 // pull_model: a model fetched from Hugging Face, its progress shown on a terminal.
 //
-// Use     `kvik pull`. Nothing else in the program asks a network.
+// Use     `kvik pull`, and -hf of a model that is not here. Nothing else in the program asks a
+//         network.
 // Errors  as hub/pull.h. Where it is to stay offline: ErrorKind::usage, naming who said so.
 //         Cancelled: Ctrl-C; the same command goes on where it stopped.
 #pragma once
@@ -27,6 +28,9 @@ struct PullWish {
 Result<hub::PulledModel> pull_model(const PullWish& wish, const Environment& environment,
                                     Interrupts& interrupts);
 
+// Who forbids to ask a network: --offline, or a variable of Hugging Face's; empty: nobody.
+std::string offline_by(bool has_flag, const Environment& environment);
+
 // What the speed of the last seconds says of the rest.
 class FetchRate {
   public:
@@ -37,7 +41,8 @@ class FetchRate {
     std::deque<std::pair<double, uint64_t>> samples_;
 };
 
-// "m.gguf  45 %  1.20 of 2.67 GB  31.2 MB/s  47 s left"
-std::string progress_text(const hub::PullProgress& progress, double bytes_per_s);
+// "m.gguf  45 %  1.20 of 2.67 GB  31.2 MB/s  47 s left", or as much of it as fits.
+std::string progress_text(const hub::PullProgress& progress, double bytes_per_s,
+                          uint32_t n_columns = UINT32_MAX);
 
 }  // namespace kvik::cli

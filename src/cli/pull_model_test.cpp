@@ -28,5 +28,13 @@ TEST(ProgressText, says_how_far_how_fast_and_how_long) {
               "reading the part that is here, m\\x1b.gguf  50 %  1.20 of 2.40 GB");
 }
 
+TEST(ProgressText, a_narrow_terminal_gets_a_shorter_line) {
+    const hub::PullProgress progress{
+        .file = "a-model.gguf", .done_bytes = 1'200'000'000, .total_bytes = 2'400'000'000};
+    EXPECT_EQ(progress_text(progress, 2e7, 39), "a-model.gguf  50 %  60 s left");
+    EXPECT_EQ(progress_text(progress, 2e7, 16), "50 %  60 s left");
+    EXPECT_EQ(progress_text(progress, 2e7, 5), "50 %");
+}
+
 }  // namespace
 }  // namespace kvik::cli

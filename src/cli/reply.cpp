@@ -77,6 +77,23 @@ std::string status_line(const Timings& timings, uint32_t context, uint32_t n_col
     return cut_to_columns(filled, n_columns);
 }
 
+static std::string rate_of(uint32_t n_tokens, double ms) {
+    return ms > 0 && n_tokens > 0 ? fmt::format(", {:.1f} tok/s", n_tokens * 1000.0 / ms) : "";
+}
+
+std::vector<std::string> timing_lines(double load_ms, const Timings& timings) {
+    // Of the tokens of an answer the first comes with the prompt.
+    const uint32_t n_timed = timings.n_generated_tokens > 0 ? timings.n_generated_tokens - 1 : 0;
+    return {
+        fmt::format("load    {:.0f} ms", load_ms),
+        fmt::format("prompt  {}, {} of them cached, {:.0f} ms{}",
+                    counted(timings.n_prompt_tokens, "token"), timings.n_cached_tokens,
+                    timings.prompt_ms,
+                    rate_of(timings.n_prompt_tokens - timings.n_cached_tokens, timings.prompt_ms)),
+        fmt::format("answer  {}, {:.0f} ms{}", counted(timings.n_generated_tokens, "token"),
+                    timings.decode_ms, rate_of(n_timed, timings.decode_ms))};
+}
+
 Result<std::unique_ptr<Engine>> open_engine(EngineOptions options, Interrupts& interrupts,
                                             ErrorFormat format) {
     LoadBar bar;

@@ -37,6 +37,9 @@ Result<Reply> collect(Stream& stream, Interrupts& interrupts, const ShowText& sh
 // "prompt 812 tok (780 cached) 41 ms - 96 tok 138 tok/s - ctx 908/8192", or as much of it as fits.
 std::string status_line(const Timings& timings, uint32_t context, uint32_t n_columns = 80);
 
+// What --verbose shows: a line for loading, the prompt and the answer.
+std::vector<std::string> timing_lines(double load_ms, const Timings& timings);
+
 // An engine whose loading shows on a terminal. Ctrl-C while it loads ends the program: it is
 // reported in `format`.
 Result<std::unique_ptr<Engine>> open_engine(EngineOptions options, Interrupts& interrupts,

@@ -39,5 +39,19 @@ TEST(Reply, status_line_leaves_out_what_does_not_fit) {
         EXPECT_LE(status_line(timings, 8192, n_columns).size(), n_columns);
 }
 
+TEST(Reply, timings_are_of_what_was_computed) {
+    Timings timings;
+    timings.n_prompt_tokens = 30;
+    timings.n_cached_tokens = 10;
+    timings.prompt_ms = 100;
+    timings.n_generated_tokens = 11;
+    timings.decode_ms = 200;
+    const std::vector<std::string> want = {
+        "load    12 ms", "prompt  30 tokens, 10 of them cached, 100 ms, 200.0 tok/s",
+        "answer  11 tokens, 200 ms, 50.0 tok/s"};
+    EXPECT_EQ(timing_lines(12.3, timings), want);
+    EXPECT_EQ(timing_lines(0, {}).back(), "answer  0 tokens, 0 ms");
+}
+
 }  // namespace
 }  // namespace kvik::cli

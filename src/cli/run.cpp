@@ -14,6 +14,7 @@
 #include "cli/terminal.h"
 #include "cli/text_side.h"
 #include "cli/verbs.h"
+#include "cli/word_wrap.h"
 
 namespace kvik::cli {
 namespace {
@@ -158,16 +159,25 @@ void tell_seed(const RunOptions& options) {
 Result<std::vector<Reply>> listen(std::vector<Stream>& streams, Interrupts& interrupts,
                                   const RunOptions& options) {
     std::vector<Reply> replies;
+    const bool wraps = !options.no_wrap && is_terminal(STDOUT_FILENO);
     for (Stream& stream : streams) {
         const auto index = static_cast<uint32_t>(replies.size());
+        WordWrap words(columns_of(STDOUT_FILENO));
         const auto show = [&](std::string_view text) {
-            return options.json ? Result<void>() : put(text);
+            if (options.json) return Result<void>();
+            if (!wraps) return put(text);
+            std::string lines;
+            words.push(text, lines);
+            return put(lines);
         };
         if (options.several.n_samples)
             KVIK_TRY_VOID(show(
                 header_of(index, options.several.n_streams(), *options.sampling.seed + index)));
         KVIK_TRY(Reply reply, collect(stream, interrupts, show));
         if (!reply.text.empty() && !reply.text.ends_with('\n')) KVIK_TRY_VOID(show("\n"));
+        std::string last_word;
+        words.finish(last_word);
+        KVIK_TRY_VOID(put(last_word));
         if (reply.summary.reason == FinishReason::cancelled)
             for (Stream& other : streams) other.cancel();
         replies.push_back(std::move(reply));
@@ -233,6 +243,9 @@ Result<int> run(const Call& call) {
         if (options.several.n_sequences() > 1) note(held_blocks(options.several, replies, *engine));
         tell_full_context(first, *engine);
         tell_seed(options);
+        if (options.verbose)
+            for (const std::string& line : timing_lines(engine->load_ms(), first.summary.timings))
+                note("kvik: " + line + "\n");
         if (first.summary.kv_report)
             for (const std::string& line : describe_lines(*first.summary.kv_report))
                 note(line + "\n");

@@ -95,8 +95,10 @@ Result<int> score(const Call& call) {
     const Flags flags = score_flags(options);
     KVIK_TRY(const auto shown, begin(flags, call));
     if (shown) return *shown;
-    if (options.ids.has_value() == options.file.has_value())
-        return fail(ErrorKind::usage, "give either --file or --ids");
+    if (int{options.ids.has_value()} + int{options.file.has_value()} +
+            int{options.text.has_value()} !=
+        1)
+        return fail(ErrorKind::usage, "give one of -f FILE, -p TEXT, --text and --ids");
     KVIK_TRY_VOID(check_dump(options));
 
     Interrupts interrupts;
@@ -104,6 +106,8 @@ Result<int> score(const Call& call) {
     std::string text;
     if (options.ids) {
         ids = *options.ids;
+    } else if (options.text) {
+        text = *options.text;
     } else {
         KVIK_TRY(text, read_file(*options.file, &interrupts));
     }

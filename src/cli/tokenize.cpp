@@ -14,8 +14,9 @@ namespace {
 
 Result<void> check_together(const TokenizeOptions& options) {
     const auto refuse = [](const char* message) { return fail(ErrorKind::usage, message); };
-    if (options.text && options.jsonl)
-        return refuse("--jsonl is for stdin: use --json with --text");
+    if (options.text && options.file) return refuse("give TEXT or --file, not both");
+    if ((options.text || options.file) && options.jsonl)
+        return refuse("--jsonl is for stdin: use --json with a text or a file");
     if (options.json && options.jsonl) return refuse("give --json or --jsonl, not both");
     if (options.decode && options.bos) return refuse("--bos has no place with --decode");
     if (options.decode && options.specials == Specials::recognised)
@@ -66,6 +67,9 @@ Result<int> tokenize(const Call& call) {
         return fail(ErrorKind::usage, "--bos: the model has no BOS token");
 
     const auto convert = options.decode ? to_text : to_ids;
+    if (options.file) {
+        KVIK_TRY(options.text, read_file(*options.file));
+    }
     if (options.text) {
         KVIK_TRY(const std::string out, convert(options, *model.tokenizer, *options.text));
         KVIK_TRY_VOID(put(out));

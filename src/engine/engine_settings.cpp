@@ -66,7 +66,8 @@ ScratchLimits EngineSettings::scratch_limits() const {
 
 Result<EngineSettings> resolve_settings(const EngineOptions& options, const ModelSpec& model) {
     KVIK_TRY_VOID(check_options(options));
-    if (options.context > model.context_length) {
+    const bool is_models = options.context == kModelContext;
+    if (options.context > model.context_length && !is_models) {
         return fail(ErrorKind::usage,
                     fmt::format("--ctx {} is more than the {} tokens that the model "
                                 "was made for: lower it",
@@ -90,6 +91,7 @@ Result<EngineSettings> resolve_settings(const EngineOptions& options, const Mode
     const uint64_t automatic =
         std::min<uint64_t>({model.context_length, kDefaultContext, s.capacity()});
     s.context = options.context > 0 ? options.context : static_cast<uint32_t>(automatic);
+    if (is_models) s.context = model.context_length;
     s.most_context = static_cast<uint32_t>(std::min<uint64_t>(model.context_length, s.capacity()));
     s.model_context = model.context_length;
     s.ubatch = options.ubatch;

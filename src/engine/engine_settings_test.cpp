@@ -26,6 +26,9 @@ TEST(EngineSettings, context_is_the_models_or_the_default_or_what_the_budget_hol
     EXPECT_EQ(resolve_settings(options, spec_of(1000))->context, 1000u);
     EXPECT_EQ(resolve_settings(options, spec_of(100000))->context, kDefaultContext);
     options.cache_bytes = 100000;
+    EngineOptions whole;
+    whole.context = kModelContext;
+    EXPECT_EQ(resolve_settings(whole, spec_of(100000))->context, 100000u);
     const EngineSettings tight = *resolve_settings(options, spec_of(100000));
     EXPECT_EQ(tight.context, tight.capacity());
     EXPECT_LT(tight.context, kDefaultContext);

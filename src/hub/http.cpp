@@ -245,6 +245,9 @@ Result<HttpReply> HttpClient::send_once(const HttpRequest& request, const std::s
     const bool unread = transfer.n_unread > kMostUnreadBytes;
     if (*code != CURLE_OK && !unread)
         transfer.reply.trouble = *reason != 0 ? reason : curl_easy_strerror(*code);
+    transfer.reply.is_unreachable = *code == CURLE_COULDNT_RESOLVE_HOST ||
+                                    *code == CURLE_COULDNT_RESOLVE_PROXY ||
+                                    *code == CURLE_COULDNT_CONNECT;
     return std::move(transfer.reply);
 }
 

@@ -42,6 +42,7 @@ struct HttpReply {
     std::map<std::string, std::string> headers;  // by name in small letters
     std::string url;                             // that answered
     std::string trouble;                         // what cut it short; empty: it came to its end
+    bool is_unreachable = false;                 // trouble: no such host, or nobody listens there
 
     std::string header(const std::string& name) const;
     bool is_success() const { return status >= 200 && status < 300; }

@@ -41,6 +41,8 @@ Models without_twins(const Models& models) {
         const bool is_there = ::stat(model->path.c_str(), &own) == 0;
         const bool known = std::any_of(kept.begin(), kept.end(), [&](const LocalModel* before) {
             if (before->store == model->store && before->name() == model->name()) return true;
+            // Two of Ollama's may differ in what comes with the weights.
+            if (before->store == Store::ollama && model->store == Store::ollama) return false;
             return is_there && ::stat(before->path.c_str(), &other) == 0 &&
                    own.st_dev == other.st_dev && own.st_ino == other.st_ino;
         });
@@ -65,12 +67,17 @@ Models match_in(std::string_view name, std::span<const LocalModel> models,
         return contains_in_any_case(model.names, lowered);
     };
     const auto in_group = [&](const LocalModel& model) {
-        return contains_in_any_case(model.groups, lowered);
+        return model.store != Store::ollama && contains_in_any_case(model.groups, lowered);
+    };
+    // Tags are sizes of a model, too: none of them is the usual one.
+    const auto without_tag = [&](const LocalModel& model) {
+        return model.store == Store::ollama && contains_in_any_case(model.groups, lowered);
     };
     Models found = those(models, store, listed);
     if (found.empty()) found = those(models, store, known);
     if (found.empty()) found = those(models, store, in_any_case);
     if (found.empty()) found = usual_of(without_twins(those(models, store, in_group)));
+    if (found.empty()) found = those(models, store, without_tag);
     return without_twins(found);
 }
 

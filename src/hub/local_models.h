@@ -55,8 +55,9 @@ struct LocalModels {
 LocalModels find_local_models(const Places& places);
 
 // The models that a name means: as listed, else another name of theirs, else in another case, else
-// a group's. "ollama:NAME", "lmstudio:NAME" and "hf:NAME" mean one program's alone. Where a group
-// holds several, the one of Q4_K_M is meant if there is just one. More than one: it is ambiguous.
+// a group's, else a name of Ollama's without its tag. "ollama:NAME", "lmstudio:NAME" and "hf:NAME"
+// mean one program's alone. Where a group holds several, the one of Q4_K_M is meant if there is just
+// one. More than one: it is ambiguous.
 std::vector<const LocalModel*> match(std::string_view name, std::span<const LocalModel> models);
 
 }  // namespace kvik::hub

@@ -91,6 +91,15 @@ std::vector<std::string> names_of(const std::string& host, const std::string& sp
     return names;
 }
 
+// Without its tag a name may mean any of several.
+std::vector<std::string> groups_of(const std::string& host, const std::string& space,
+                                   const std::string& model) {
+    if (host != kOwnHost) return {};
+    std::vector<std::string> groups = {space + "/" + model};
+    if (space == kOwnSpace) groups.push_back(model);
+    return groups;
+}
+
 std::string blob_path(const std::string& folder, const std::string& hex) {
     const std::string path = fmt::format("{}/blobs/sha256-{}", folder, hex);
     const std::string former = fmt::format("{}/blobs/sha256:{}", folder, hex);  // until 2024
@@ -163,7 +172,8 @@ Result<void> find_ollama_models(const std::string& folder, std::vector<LocalMode
         }
         if (parts.size() != 4) return;
         LocalModel model{.store = Store::ollama,
-                         .names = names_of(parts[0], parts[1], parts[2], parts[3])};
+                         .names = names_of(parts[0], parts[1], parts[2], parts[3]),
+                         .groups = groups_of(parts[0], parts[1], parts[2])};
         model.manifest = folder + "/manifests/" + relative;
         if (const auto facts = facts_of(model.manifest)) model.modified_s = facts->modified_s;
         describe_model(folder, model);

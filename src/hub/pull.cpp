@@ -68,7 +68,8 @@ Result<HttpReply> Puller::ask(const HttpRequest& request, std::string& body,
         KVIK_TRY(HttpReply reply, http_.send(request, sink));
         const bool is_redirect = reply.status >= 300 && reply.status < 400;
         if (reply.trouble.empty() && (reply.is_success() || is_redirect)) return reply;
-        const auto wait = wait_before_retry(reply, n_tries);
+        // A server that was never reached is a wrong name or no network: that does not pass.
+        const auto wait = reply.is_unreachable ? std::nullopt : wait_before_retry(reply, n_tries);
         if (!wait) return tl::unexpected(server_error(reply, what, options_.http));
         options_.tell(fmt::format(
             "{}: {}, trying again in {:.1f} s", what,

@@ -38,6 +38,11 @@ Error server_error(const HttpReply& reply, const std::string& what, const HttpOp
     };
     const std::string code = reply.header("x-error-code");
     const bool is_gated = code == "GatedRepo";
+    if (reply.is_unreachable)
+        return failed(
+            fmt::format("{} cannot be reached: {} (check the network, the proxy and "
+                        "HF_ENDPOINT)",
+                        in_quotes(reply.url), reply.trouble));
     if (!reply.trouble.empty() || reply.status == 0)
         return failed(
             fmt::format("{} does not answer: {} (what came so far is kept, the same "

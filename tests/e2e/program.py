@@ -33,8 +33,8 @@ def call(*arguments, stdin="", env=None):
 
 def environment(more=None):
     clean = {k: v for k, v in os.environ.items() if not k.startswith("KVIK_")}
-    # No configuration file of whoever runs the tests.
-    return {**clean, "NO_COLOR": "1", "XDG_CONFIG_HOME": "/nowhere", **(more or {})}
+    # No configuration file of whoever runs the tests, and no network.
+    return {**clean, "NO_COLOR": "1", "XDG_CONFIG_HOME": "/nowhere", "HF_HUB_OFFLINE": "1", **(more or {})}
 
 
 def kvik(*arguments, stdin="", env=None):

@@ -87,11 +87,76 @@ class LlamaCli(unittest.TestCase):
         raw = kvik("run", MODEL, "Once upon", "--raw", *QUICK)
         self.assertEqual(kvik("-m", MODEL, "-no-cnv", "-p", "Once upon", *QUICK), raw)
 
-    def test_an_escape_in_the_prompt_is_one_if_asked_for(self):
+    def test_an_escape_in_p_is_one_and_in_prompt_if_asked_for(self):
         def ids(*words):
             return kvik_json("run", MODEL, "--raw", "-n", 0, *words)["prompt_ids"]
-        self.assertEqual(ids("-e", "-p", r"a\nb\"c"), ids("-p", 'a\nb"c'))
-        self.assertNotEqual(ids("-p", r"a\nb"), ids("-p", "a\nb"))
+        want, as_typed = ids('a\nb"c'), ids(r"a\nb\"c")
+        self.assertNotEqual(want, as_typed)
+        self.assertEqual(ids("-p", r"a\nb\"c"), want)
+        self.assertEqual(ids("-e", r"a\nb\"c"), want)
+        self.assertEqual(ids("--no-escape", "-p", r"a\nb\"c"), as_typed)
+
+    def test_the_last_of_a_flag_counts(self):
+        used = kvik_json("run", MODEL, "--ids", "5", "-n", 3, "-c", 99, "-c", 64, "-n", 0,
+                         "--n_predict", 1)
+        self.assertEqual((used["used"]["context"], len(used["ids"])), (64, 1))
+
+    def test_numbers_that_stand_for_something(self):
+        used = kvik_json("run", MODEL, "--ids", "5", "-n", 0, "-c", 0, "-t", -1)["used"]
+        self.assertEqual(used["context"], kvik_json("show", MODEL)["hyper_parameters"]
+                         ["context_length"])
+        self.assertGreater(used["threads"], 0)
+
+    def test_what_changes_nothing_is_named_as_typed_with_its_reason(self):
+        told = quick("--n-gpu-layers", 99, "-v", "--mlock").stderr
+        self.assertIn("--n-gpu-layers changes nothing here: kvik computes on the CPU", told)
+        self.assertIn("-v changes nothing here: kvik writes no log", told)
+        self.assertIn("--mlock changes nothing here", told)
+        self.assertEqual(told.count("on the CPU"), 1)
+
+    def test_verbs_of_llama_cpp_get_a_pointer(self):
+        for verb, word in (("llama-cli", "kvik -m"), ("cli", "kvik run"), ("server", "no server yet"),
+                           ("llama-server", "no server yet"), ("llama-bench", "kvik bench"),
+                           ("completion", "--raw"), ("quantize", "llama-quantize"),
+                           ("llama-perplexity", "kvik score"), ("llama-tokenize", "tokenize")):
+            with self.subTest(verb=verb):
+                done = call(verb, "-m", MODEL)
+                self.assertEqual(done.returncode, 6, done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1)
+                self.assertIn(word, done.stderr)
+        self.assertEqual(kvik("-v"), kvik("--version"))
+
+    def test_a_model_that_is_none_says_what_is_expected(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for model in ("", folder):
+                done = call("run", model, "hello")
+                self.assertIn(done.returncode, (2, 3))
+                for word in ("GGUF file", "Hugging Face directory", "kvik list"):
+                    self.assertIn(word, done.stderr)
+        done = subprocess.run([BINARY, "run", MODEL], stdin=subprocess.DEVNULL, capture_output=True,
+                              encoding="utf-8", timeout=TIMEOUT_S, env=environment())
+        for word in ("PROMPT", "-p TEXT", "-f FILE"):
+            self.assertIn(word, done.stderr)
+
+    def test_timings_are_shown_if_asked_for(self):
+        for flag in ("--verbose", "--show-timings"):
+            told = quick(flag).stderr
+            for word in ("load ", "prompt ", "answer ", "cached"):
+                self.assertIn(word, told)
+
+    def test_texts_of_llama_perplexity_and_llama_tokenize(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write("The sky is\nblue")
+            file.flush()
+            want = kvik("score", MODEL, "--file", file.name)
+            self.assertEqual(kvik("score", "-m", MODEL, "-f", file.name), want)
+            self.assertEqual(kvik("score", "-m", MODEL, "-p", r"The sky is\nblue"), want)
+            done = call("score", "-m", MODEL, "-f", file.name, "-ngl", 99)
+            self.assertEqual((done.stdout, done.stderr.count("\n")), (want, 1))
+            ids = kvik("tokenize", MODEL, "--json", "--text", "The sky is\nblue")
+            for words in (("-p", r"The sky is\nblue"), ("-f", file.name), ("The sky is\nblue",),
+                          ("--no-escape", "-p", "The sky is\nblue")):
+                self.assertEqual(kvik("tokenize", "-m", MODEL, "--ids", *words), ids, words)
 
     def test_a_conversation_starts_with_the_prompt(self):
         for words in (("-m", MODEL, "-cnv", "-p", "hello"), ("chat", MODEL, "hello"),
@@ -124,6 +189,19 @@ class LlamaCli(unittest.TestCase):
         tests = json.loads(kvik("bench", "-m", MODEL, "-p", 8, "-n", 2, "-r", 1, "--json"))
         self.assertEqual([(t["test"], t["n"]) for t in tests], [("pp", 8), ("tg", 2)])
 
+    def test_bench_takes_the_lists_and_flags_of_llama_bench(self):
+        done = call("bench", "-m", MODEL, "-p", "4,8", "-n", "1,2", "-t", "1,2", "-r", 1, "-o",
+                    "json", "-ngl", 99, "-fa", 1, "-mmp", "0")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        got = [(t["threads"], t["test"], t["n"]) for t in json.loads(done.stdout)]
+        self.assertEqual(got, [(n, *test) for n in (1, 2) for test in
+                               (("pp", 4), ("pp", 8), ("tg", 1), ("tg", 2))])
+        for words, hint in ((("-pg", "8,2"), "-n"), (("-o", "csv"), "json")):
+            done = call("bench", MODEL, *words)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(hint, done.stderr)
+
 
 class Ollama(unittest.TestCase):
     def test_every_verb_works_or_is_told_in_one_line(self):
@@ -136,14 +214,17 @@ class Ollama(unittest.TestCase):
                 self.assertTrue(done.stdout + done.stderr)
 
     def test_every_flag_of_run_works_or_is_told_in_one_line(self):
-        for words, status in ((["--verbose"], 0), (["--keepalive", "5m"], 0), (["--insecure"], 0),
-                              (["--nowordwrap"], 0), (["--format", "json"], 2),
+        for words, status in ((["--keepalive", "5m"], 0), (["--insecure"], 0),
+                              (["--format", "json"], 2),
                               (["--think", "false"], 2), (["--hidethinking"], 2),
                               (["--dimensions", "8"], 2), (["--truncate"], 2)):
             with self.subTest(words=words):
                 done = quick(*words)
                 self.assertEqual(done.returncode, status, done.stderr)
                 self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+    def test_lines_that_the_terminal_would_break(self):
+        self.assertEqual(quick("--nowordwrap").stderr, "")
 
     def test_a_word_that_is_no_model_is_told(self):
         done = call("no-such-model")

@@ -98,6 +98,16 @@ class Ollama(Stores):
                      "hf.co/owner/repo-gguf:q4_k_m"):
             self.assertEqual(self.path_of(name), blob, name)
 
+    def test_a_name_without_a_tag_means_the_only_one(self):
+        self.add_ollama("registry.ollama.ai/library/smol/135m")
+        blob = str(self.ollama / f"blobs/sha256-{WEIGHTS}")
+        for name in ("smol", "library/smol", "ollama:smol"):
+            self.assertEqual(self.path_of(name), blob, name)
+        self.add_ollama("registry.ollama.ai/library/smol/360m")
+        self.refused(2, "smol:135m", "smol:360m", arguments=("show", "smol"))
+        self.add_ollama("registry.ollama.ai/library/smol/latest")
+        self.assertEqual(self.path_of("smol"), blob)
+
     def test_the_variable_names_the_folder(self):
         self.add_ollama("registry.ollama.ai/library/smol/135m")
         moved = self.home / "elsewhere"
@@ -329,7 +339,7 @@ class Names(Stores):
     def test_what_is_not_here_names_the_nearest_and_pull(self):
         self.add_ollama("registry.ollama.ai/library/smol/135m")
         self.refused(3, "did you mean smol:135m?", "kvik list", "kvik pull",
-                     arguments=("chat", "smol"))
+                     arguments=("chat", "smol:13m"))
         self.refused(3, "kvik pull hf:Some/Body:Q4_0", arguments=("run", "hf.co/Some/Body:Q4_0"))
         self.refused(3, "No such file", arguments=("run", "./smol:135m", "Hi"))
 

@@ -14,7 +14,7 @@ import threading
 import time
 import unittest
 
-from program import BINARY, call, environment, kvik_json
+from program import BINARY, MODEL, call, environment, kvik_json
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 TOKEN = "hf_secretsecretsecret"
@@ -433,19 +433,24 @@ class Trouble(Pull):
         self.assertLess(time.monotonic() - began, 8)
         self.is_whole()
 
-    def test_nobody_listens(self):
+    def test_a_server_that_cannot_be_reached_is_told_at_once(self):
         for server in self.servers:
             server.shutdown()
             server.server_close()
-        began = time.monotonic()
+        for endpoint in (self.endpoint, "http://no-such-host.invalid"):
+            began = time.monotonic()
+            error = self.fails(1, "cannot be reached", "HF_ENDPOINT", HF_ENDPOINT=endpoint)
+            self.assertEqual(error.count("\n"), 1, error)
+            self.assertLess(time.monotonic() - began, 10)
+
+    def test_ctrl_c_while_it_waits(self):
+        self.hub.faults, self.hub.retry_after = [503] * 9, "60"
         process = subprocess.Popen([BINARY, "pull", "hf:Owner/Repo"], stderr=subprocess.PIPE,
                                    encoding="utf-8", env=environment(self.env))
-        line = process.stderr.readline()
-        self.assertIn("trying again in", line)
+        self.assertIn("trying again in", process.stderr.readline())
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=10)
         self.assertEqual(process.returncode, 130)
-        self.assertLess(time.monotonic() - began, 10)
 
     def test_ctrl_c_leaves_a_part_that_is_gone_on_with(self):
         self.hub.cut_at, self.hub.fault_at = [150_000], "/resolve/"
@@ -569,6 +574,56 @@ class Hostile(Pull):
     def test_an_endpoint_that_is_none(self):
         for endpoint in ("file:///etc", "elsewhere", "ftp://127.0.0.1"):
             self.fails(2, "HF_ENDPOINT", HF_ENDPOINT=endpoint)
+
+
+class FetchedByHf(Pull):
+    """`-hf OWNER/REPO[:QUANT]` of the verbs that take a MODEL."""
+
+    def setUp(self):
+        super().setUp()
+        self.hub.files["m-Q4_K_M.gguf"] = (pathlib.Path(MODEL).read_bytes(), True)
+
+    def shown(self, *words, **env):
+        return call("show", "--json", *words, env={**self.env, **env})
+
+    def test_what_is_not_here_is_fetched_and_what_is_here_is_not(self):
+        done = self.shown("-hf", "Owner/Repo:Q4_K_M")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("fetching m-Q4_K_M.gguf", done.stderr)
+        path = json.loads(done.stdout)["file"]
+        self.assertEqual(path, f"{self.root}/snapshots/{COMMIT}/m-Q4_K_M.gguf")
+        n_seen = len(self.hub.seen)
+        for words in (("-hf", "Owner/Repo:Q4_K_M"), ("-hfr", "Owner/Repo"), ("Owner/Repo",),
+                      ("-hf", "Owner/Repo", "--offline")):
+            done = self.shown(*words)
+            self.assertEqual(json.loads(done.stdout)["file"], path, done.stderr)
+        self.assertEqual(len(self.hub.seen), n_seen)
+        answer = call("-hf", "Owner/Repo", "-p", "Hi", "-n", "1", env=self.env)
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+
+    def test_offline_nothing_is_asked_for(self):
+        for words, env in ((("--offline",), {}), ((), {"KVIK_OFFLINE": "1"}),
+                           ((), {"HF_HUB_OFFLINE": "1"}), ((), {"TRANSFORMERS_OFFLINE": "1"})):
+            done = self.shown("-hf", "Owner/Repo", *words, **env)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            for word in ("Owner/Repo", "forbids", "kvik pull hf:Owner/Repo", "kvik list"):
+                self.assertIn(word, done.stderr)
+        (self.home / "config.toml").write_text("offline = true\n")
+        done = self.shown("-hf", "Owner/Repo", "--config", str(self.home / "config.toml"))
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertEqual(self.hub.seen, [])
+
+    def test_a_model_that_is_only_named_is_not_fetched(self):
+        for name in ("Owner/Repo", "hf:Owner/Repo"):
+            done = self.shown(name)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn("kvik pull hf:Owner/Repo", done.stderr)
+        self.assertEqual(self.hub.seen, [])
+
+    def test_a_name_that_is_none(self):
+        done = self.shown("-hf", "Owner")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(self.hub.seen, [])
 
 
 class Offline(Pull):

@@ -1,5 +1,6 @@
 #include "cli/flags/bench_flags.h"
 
+#include "cli/flags/habits.h"
 #include "engine/engine_settings.h"
 
 namespace kvik::cli {
@@ -30,15 +31,15 @@ void add_test_flags(Flags& flags, BenchOptions& options) {
                .set = into_tests(options.tests),
                .settable = Settable::per_verb});
     flags.add({.name = "-p",
-               .value = "N",
+               .value = "N,...",
                .help = "pp: prefill of a prompt of N tokens (default: 512; 0: none)",
-               .set = into_given(options.n_prompt, {0, 1 << 20}),
+               .set = into_given(options.prompts, {0, 1 << 20}),
                .settable = Settable::per_verb});
     flags.add({.name = "-n",
-               .value = "N",
+               .value = "N,...",
                .help = "tg: decoding of N tokens, one after the other (default: 128; 0: none);\n"
-                       "streams: of N tokens in each of them (default: 32)",
-               .set = into_given(options.n_decode, {0, 1 << 20}),
+                       "streams: of N tokens, the most of them, in each (default: 32)",
+               .set = into_given(options.decodes, {0, 1 << 20}),
                .settable = Settable::per_verb});
     flags.add({.name = "-b",
                .value = "M,...",
@@ -77,7 +78,7 @@ Flags bench_flags(BenchOptions& options) {
                 "medians of rounds, all tests by turns.");
     add_model(flags, options.engine.model_path);
     add_test_flags(flags, options);
-    add_engine_flags(flags, options.engine);
+    add_engine_flags(flags, options.engine, &options.threads);
     flags.heading("Output");
     flags.add({.name = "--profile",
                .help = "instead of tests: where the time of a decode step (with M rows of -b,\n"
@@ -86,6 +87,12 @@ Flags bench_flags(BenchOptions& options) {
     flags.add({.name = "--json",
                .help = "one JSON list at the end instead of a table",
                .set = turn_on(options.json)});
+    flags.add({.name = "-o",
+               .value = "json|md",
+               .help = "json is --json, md the table",
+               .set = choose(options.json, {{"json", true}, {"md", false}}),
+               .aliases = {"--output"}});
+    add_bench_habits(flags);
     flags.epilogue(
         "ratio: of rows the time over that of one row, of streams the tokens/s over those of one\n"
         "stream, of pp and tg at several depths the time over that at the least depth.\n"

@@ -19,8 +19,8 @@ std::string_view name_of(BenchTest test);
 struct BenchOptions {
     EngineOptions engine;
     std::optional<std::vector<BenchTest>> tests;
-    std::optional<uint32_t> n_prompt, n_decode;
-    std::optional<std::vector<uint32_t>> widths;
+    std::optional<std::vector<uint32_t>> prompts, decodes, widths;
+    std::vector<uint32_t> threads;  // empty: as many as the engine takes
     std::vector<uint32_t> depths = {0};
     uint32_t n_runs = 5;
     bool profile = false;

@@ -31,8 +31,11 @@ std::string left_column(const Flag& flag) {
     return flag.is_switch() ? text : text + " " + flag.value;
 }
 
-bool contains(const std::vector<std::string_view>& names, std::string_view name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
+// llama.cpp takes --n_predict for --n-predict.
+std::string with_dashes(std::string_view name) {
+    std::string text(name);
+    if (name.starts_with("--")) std::replace(text.begin(), text.end(), '_', '-');
+    return text;
 }
 
 Result<bool> parse_truth(std::string_view text) {
@@ -105,10 +108,20 @@ void Flags::set_model(ModelTarget target) {
 void Flags::epilogue(std::string text) {
     epilogue_ = std::move(text);
 }
+void Flags::check(std::function<Result<void>()> check) {
+    checks_.push_back(std::move(check));
+}
+
+bool Flags::is_given(const Given& given, std::string_view name) {
+    return std::any_of(given.begin(), given.end(),
+                       [&](const GivenFlag& one) { return one.flag->name == name; });
+}
 
 const Flag* Flags::find(std::string_view name) const {
-    const auto found = std::find_if(entries_.begin(), entries_.end(),
-                                    [&](const Entry& entry) { return entry.flag.has_name(name); });
+    const std::string spelled = with_dashes(name);
+    const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+        return entry.flag.has_name(spelled);
+    });
     return found == entries_.end() ? nullptr : &found->flag;
 }
 
@@ -136,10 +149,10 @@ std::string Flags::misplaced() const {
 Result<void> Flags::place(std::span<const std::string_view> words, const Given& given) const {
     size_t n_placed = 0;
     for (const Positional& positional : positionals_) {
-        const bool is_given =
+        const bool has_flag =
             std::any_of(positional.flags.begin(), positional.flags.end(),
-                        [&](const std::string& flag) { return contains(given, flag); });
-        if (is_given) continue;
+                        [&](const std::string& flag) { return is_given(given, flag); });
+        if (has_flag) continue;
         if (n_placed == words.size()) {
             if (positional.presence == Presence::optional) continue;
             return fail(ErrorKind::usage,
@@ -167,62 +180,77 @@ bool Flags::takes_next(const Flag& flag, std::span<const std::string> args, size
 }
 
 void Flags::tell_idle(const Given& given) const {
-    std::vector<std::string_view> idle;
-    for (const std::string_view name : given)
-        if (find(name)->standing == Standing::idle) idle.push_back(name);
-    if (idle.empty()) return;
-    note(
-        fmt::format("kvik: {} {} nothing here: kvik computes on the CPU with settings of its own\n",
-                    fmt::join(idle, ", "), idle.size() == 1 ? "changes" : "change"));
+    std::vector<std::string_view> reasons;
+    for (const GivenFlag& one : given)
+        if (one.flag->standing == Standing::idle &&
+            std::find(reasons.begin(), reasons.end(), one.flag->why) == reasons.end())
+            reasons.push_back(one.flag->why);
+    std::vector<std::string> parts;
+    for (const std::string_view reason : reasons) {
+        std::vector<std::string_view> names;
+        for (const GivenFlag& one : given)
+            if (one.flag->standing == Standing::idle && one.flag->why == reason)
+                names.push_back(one.typed);
+        parts.push_back(fmt::format("{} {} nothing here{}{}", fmt::join(names, ", "),
+                                    names.size() == 1 ? "changes" : "change",
+                                    reason.empty() ? "" : ": ", reason));
+    }
+    if (!parts.empty()) note(fmt::format("kvik: {}\n", fmt::join(parts, "; ")));
 }
 
-// Takes the flag at args[i], and its value; the index of the last word taken.
+// Reads the flag at args[i], and its value; the index of the last word that belongs to it.
 Result<size_t> Flags::take_flag(std::span<const std::string> args, size_t i, Given& given) const {
     const std::string_view arg = args[i];
     const size_t equals = arg.find('=');
-    const bool joined = equals != std::string_view::npos;
-    const std::string_view name = arg.substr(0, equals);
-    const Flag* flag = find(name);
-    if (flag == nullptr) return tl::unexpected(unknown(name));
-    if (flag->times == Times::once && contains(given, flag->name))
-        return fail(ErrorKind::usage, fmt::format("{} is given twice", flag->name));
-    given.push_back(flag->name);
-    if (flag->is_switch()) {
+    GivenFlag one{.flag = nullptr, .typed = arg.substr(0, equals)};
+    one.flag = find(one.typed);
+    if (one.flag == nullptr) return tl::unexpected(unknown(one.typed));
+    if (equals != std::string_view::npos) {
+        one.value = arg.substr(equals + 1);
         // Where a file may say true, an argument must be able to say false.
-        if (joined && flag->settable == Settable::as_argument)
-            return fail(ErrorKind::usage, fmt::format("{} takes no value", name));
-        auto set = joined ? set_from_text(*flag, arg.substr(equals + 1)) : set_switch(*flag, true);
-        if (!set) return at(name, std::move(set).error());
-        return i;
+        if (one.flag->is_switch() && one.flag->settable == Settable::as_argument)
+            return fail(ErrorKind::usage, fmt::format("{} takes no value", one.typed));
+    } else if (!one.flag->is_switch() && takes_next(*one.flag, args, i)) {
+        one.value = args[++i];
+    } else if (!one.flag->is_switch() && one.flag->words.empty()) {
+        return fail(ErrorKind::usage,
+                    fmt::format("{0} needs a value: {0} {1}", one.typed, one.flag->value));
     }
-    const bool takes = !joined && takes_next(*flag, args, i);
-    if (!joined && !takes && flag->words.empty())
-        return fail(ErrorKind::usage, fmt::format("{0} needs a value: {0} {1}", name, flag->value));
-    auto set = flag->set(joined  ? arg.substr(equals + 1)
-                         : takes ? std::string_view(args[i + 1])
-                                 : std::string_view());
-    if (!set) return at(name, std::move(set).error());
-    return takes ? i + 1 : i;
+    if (one.flag->times == Times::once)
+        std::erase_if(given, [&](const GivenFlag& before) { return before.flag == one.flag; });
+    given.push_back(one);
+    return i;
+}
+
+Result<void> Flags::set_given(const GivenFlag& one) {
+    Result<void> set;
+    if (!one.flag->is_switch())
+        set = one.flag->set(one.value.value_or(std::string_view()));
+    else
+        set = one.value ? set_from_text(*one.flag, *one.value) : set_switch(*one.flag, true);
+    return set ? set : at(one.typed, std::move(set).error());
 }
 
 Result<void> Flags::read_environment(const Environment& environment, Given& given) const {
     for (const Entry& entry : entries_) {
         const Flag& flag = entry.flag;
         const std::string variable = flag.variable();
-        if (variable.empty() || contains(given, flag.name)) continue;
+        if (variable.empty() || is_given(given, flag.name)) continue;
         const auto value = environment(variable);
         if (!value || value->empty()) continue;
         auto set = set_from_text(flag, *value);
         if (!set) return at(variable, std::move(set).error());
-        given.push_back(flag.name);
+        given.push_back({.flag = &flag, .typed = flag.name});
     }
     return {};
 }
 
-Result<void> Flags::take_settings(const Settings& settings, const Given& given) const {
+Result<void> Flags::take_settings(const ReadSettings& read, Given& given) const {
+    if (!read) return {};
+    KVIK_TRY(const Settings settings, read());
     for (const Entry& entry : entries_) {
         const Flag& flag = entry.flag;
-        if (flag.settable == Settable::as_argument || contains(given, flag.name)) continue;
+        if (flag.settable == Settable::as_argument || is_given(given, flag.name)) continue;
         const TomlEntry* found = nullptr;  // the verb's own, else the one for all
         for (const TomlEntry& setting : settings.entries) {
             if (setting.key != flag.key()) continue;
@@ -238,12 +266,14 @@ Result<void> Flags::take_settings(const Settings& settings, const Given& given) 
         if (!set)
             return at(fmt::format("{}:{}: {}", settings.file, found->line, found->key),
                       std::move(set).error());
+        given.push_back({.flag = &flag, .typed = flag.name});
     }
     return {};
 }
 
 Result<Parsed> Flags::parse(std::span<const std::string> args, const Environment& environment,
-                            const ReadSettings& read_settings) const {
+                            const ReadSettings& read_file,
+                            const ReadSettings& read_defaults) const {
     Given given;
     std::vector<std::string_view> words;
     bool flags_over = false;
@@ -259,13 +289,14 @@ Result<Parsed> Flags::parse(std::span<const std::string> args, const Environment
             KVIK_TRY(i, take_flag(args, i, given));
         }
     }
+    const Given typed = given;
+    for (const GivenFlag& one : typed) KVIK_TRY_VOID(set_given(one));
     KVIK_TRY_VOID(place(words, given));
     KVIK_TRY_VOID(read_environment(environment, given));
-    if (read_settings) {
-        KVIK_TRY(const Settings settings, read_settings());
-        KVIK_TRY_VOID(take_settings(settings, given));
-    }
-    if (tells_idle_) tell_idle(given);
+    KVIK_TRY_VOID(take_settings(read_file, given));
+    KVIK_TRY_VOID(take_settings(read_defaults, given));
+    for (const auto& check : checks_) KVIK_TRY_VOID(check());
+    if (tells_idle_) tell_idle(typed);
     return Parsed::ready;
 }
 

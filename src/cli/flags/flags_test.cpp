@@ -61,8 +61,14 @@ struct Verb {
         flags.add({.name = "--color",
                    .value = "on|off",
                    .set = [](std::string_view) { return Result<void>(); },
+                   .aliases = {"-co"},
                    .standing = Standing::idle,
+                   .why = "it is plain",
                    .words = {"on", "off"}});
+        flags.add({.name = "--mlock",
+                   .set = [](std::string_view) { return Result<void>(); },
+                   .standing = Standing::idle,
+                   .why = "memory is memory"});
         flags.add({.name = "-m", .value = "M", .set = into(model), .standing = Standing::hidden});
         flags.add({.name = "--stop",
                    .value = "S",
@@ -122,9 +128,12 @@ TEST(Flags, a_switch_takes_no_value) {
     EXPECT_EQ(Verb().refusal({"m", "--json=yes"}), "--json takes no value");
 }
 
-TEST(Flags, only_a_repeatable_flag_comes_twice) {
-    EXPECT_EQ(Verb().refusal({"m", "--top-k", "1", "--top-k=1"}), "--top-k is given twice");
+TEST(Flags, the_last_of_several_counts_unless_they_make_a_list) {
     Verb verb;
+    ASSERT_TRUE(verb.parse({"m", "--top-k", "many", "--top-k=1", "--top-k", "5"}));
+    EXPECT_EQ(verb.top_k, 5u);
+    ASSERT_TRUE(verb.parse({"m", "--ignore-eos", "--ignore-eos=false"}));
+    EXPECT_FALSE(verb.ignore_eos);
     ASSERT_TRUE(verb.parse({"m", "--stop", "a", "--stop", "b"}));
     EXPECT_EQ(verb.stop, (std::vector<std::string>{"a", "b"}));
 }
@@ -135,7 +144,11 @@ TEST(Flags, an_alias_is_the_flag_itself) {
     EXPECT_EQ(verb.threads, 3u);
     ASSERT_TRUE(verb.parse({"m", "--n-threads=4"}));
     EXPECT_EQ(verb.threads, 4u);
-    EXPECT_EQ(verb.refusal({"m", "-t", "1", "--threads", "2"}), "--threads is given twice");
+    ASSERT_TRUE(verb.parse({"m", "-t", "1", "--threads", "2"}));
+    EXPECT_EQ(verb.threads, 2u);
+    ASSERT_TRUE(verb.parse({"m", "--n_threads", "6"})) << "llama.cpp takes _ for -";
+    EXPECT_EQ(verb.threads, 6u);
+    EXPECT_EQ(verb.refusal({"m", "-t", "0"}), "-t: '0' is not a whole number from 1 to 64");
     EXPECT_EQ(verb.refusal({"m", "-t"}), "-t needs a value: -t N");
     verb.variables["KVIK_THREADS"] = "9";
     ASSERT_TRUE(verb.parse({"m", "-t", "5"}));
@@ -159,10 +172,49 @@ TEST(Flags, a_value_that_may_be_left_out_is_one_of_its_words) {
         ::testing::internal::CaptureStderr();
         ASSERT_TRUE(verb.parse(args));
         EXPECT_EQ(::testing::internal::GetCapturedStderr(),
-                  "kvik: --color changes nothing here: kvik computes on the CPU with settings of "
-                  "its own\n");
+                  "kvik: --color changes nothing here: it is plain\n");
         EXPECT_EQ(verb.prompt, "hi");
     }
+}
+
+TEST(Flags, what_changes_nothing_is_named_as_typed_with_its_reason) {
+    Verb verb;
+    ::testing::internal::CaptureStderr();
+    ASSERT_TRUE(verb.parse({"m", "-co", "on", "--mlock", "--color", "off"}));
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+              "kvik: --mlock changes nothing here: memory is memory; --color changes nothing here: "
+              "it is plain\n");
+}
+
+TEST(Flags, a_model_s_defaults_stand_below_the_file) {
+    Verb verb;
+    const auto none = [](const std::string&) { return std::nullopt; };
+    const auto defaults = []() -> Result<Settings> {
+        return Settings{.entries = {{.table = "", .key = "top-k", .line = 0, .value = "9"},
+                                    {.table = "", .key = "threads", .line = 0, .value = "8"}},
+                        .defaults_of = "a model"};
+    };
+    const auto file = []() -> Result<Settings> {
+        return Settings{.file = "c.toml",
+                        .entries = {{.table = "", .key = "top-k", .line = 1, .value = "2"}}};
+    };
+    const std::vector<std::string> args = {"m"};
+    ASSERT_TRUE(verb.table().parse(args, none, file, defaults));
+    EXPECT_EQ(verb.top_k, 2u);
+    EXPECT_EQ(verb.threads, 8u);
+}
+
+TEST(Flags, what_does_not_go_together_is_refused_in_the_end) {
+    Verb verb;
+    Flags flags = verb.table();
+    flags.check([&]() -> Result<void> {
+        if (verb.top_k == 5) return fail(ErrorKind::usage, "not five");
+        return {};
+    });
+    const auto none = [](const std::string&) { return std::nullopt; };
+    const std::vector<std::string> five = {"m", "--top-k", "5"}, four = {"m", "--top-k", "4"};
+    EXPECT_EQ(flags.parse(five, none).error().message, "not five");
+    EXPECT_TRUE(flags.parse(four, none));
 }
 
 TEST(Flags, what_is_hidden_is_in_no_help_hint_or_file) {

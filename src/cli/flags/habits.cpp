@@ -12,6 +12,22 @@ constexpr auto refused = HabitKind::refused;
 constexpr std::string_view kSwitch = "";
 constexpr std::string_view kOnOff = "on|off|auto|0|1|true|false";
 
+// Why an idle one changes nothing.
+constexpr std::string_view kCpu = "kvik computes on the CPU";
+constexpr std::string_view kLoading =
+    "kvik packs weights anew as it loads them, into its own memory";
+constexpr std::string_view kThreading = "--threads is all that kvik has for its threads";
+constexpr std::string_view kBatching = "kvik plans its batches itself, see --ubatch";
+constexpr std::string_view kOneAnswer = "see --samples for several answers";
+constexpr std::string_view kCaching = "kvik's cache decides that by itself";
+constexpr std::string_view kNoWarmup = "kvik needs no run to warm up";
+constexpr std::string_view kLogging = "kvik writes no log";
+constexpr std::string_view kPrinting =
+    "kvik prints the answer, and nothing else, to standard output";
+constexpr std::string_view kColour = "at a terminal kvik has colours unless NO_COLOR is set";
+constexpr std::string_view kKeepAlive = "a model is gone when its process ends";
+constexpr std::string_view kSecure = "kvik checks certificates whenever it fetches a model";
+
 // What a refused one says.
 constexpr std::string_view kSamplers =
     "kvik has no such sampler: it has --temp, --top-k, --top-p, --min-p and the penalties";
@@ -32,70 +48,68 @@ constexpr std::string_view kPrefix = "the model's chat template marks messages; 
 
 constexpr Habit kHabits[] = {
     // Where and how llama.cpp computes.
-    {idle, "-ngl --gpu-layers --n-gpu-layers", "N"},
-    {idle, "-fa --flash-attn", kOnOff},
-    {idle, "--mlock", kSwitch},
-    {idle, "--mmap", kSwitch},
-    {idle, "--no-mmap", kSwitch},
-    {idle, "-dio --direct-io", kSwitch},
-    {idle, "-lm --load-mode", "MODE"},
-    {idle, "-lzm --lazy-mode", "MODE"},
-    {idle, "--numa", "TYPE"},
-    {idle, "-dev --device", "DEVICES"},
-    {idle, "-ot --override-tensor", "PATTERN"},
-    {idle, "-cmoe --cpu-moe", kSwitch},
-    {idle, "-ncmoe --n-cpu-moe", "N"},
-    {idle, "--moe-cache-mib", "N"},
-    {idle, "-ncffn --n-cpu-ffn", "N"},
-    {idle, "-sm --split-mode", "MODE"},
-    {idle, "-ts --tensor-split", "N,..."},
-    {idle, "-mg --main-gpu", "N"},
-    {idle, "-fit --fit", kOnOff},
-    {idle, "-fitt --fit-target", "MIB"},
-    {idle, "-fitc --fit-ctx", "N"},
-    {idle, "--op-offload", kSwitch},
-    {idle, "--no-op-offload", kSwitch},
-    {idle, "-kvo --kv-offload", kSwitch},
-    {idle, "-nkvo --no-kv-offload", kSwitch},
-    {idle, "--repack", kSwitch},
-    {idle, "-nr --no-repack", kSwitch},
-    {idle, "--no-host", kSwitch},
-    {idle, "-dt --defrag-thold", "N"},
-    {idle, "-np --parallel", "N"},
-    {idle, "-b --batch-size", "N"},
-    {idle, "-tb --threads-batch", "N"},
-    {idle, "-C --cpu-mask", "M"},
-    {idle, "-Cr --cpu-range", "LO-HI"},
-    {idle, "--cpu-strict", "0|1"},
-    {idle, "--prio", "N"},
-    {idle, "--poll", "N"},
-    {idle, "-Cb --cpu-mask-batch", "M"},
-    {idle, "-Crb --cpu-range-batch", "LO-HI"},
-    {idle, "--cpu-strict-batch", "0|1"},
-    {idle, "--prio-batch", "N"},
-    {idle, "--poll-batch", "0|1"},
-    {idle, "--keep", "N"},
-    {idle, "--swa-full", kSwitch},
-    {idle, "-ctxcp --ctx-checkpoints --swa-checkpoints", "N"},
-    {idle, "--warmup", kSwitch},
-    {idle, "--no-warmup", kSwitch},
-    {idle, "-bs --backend-sampling", kSwitch},
+    {idle, "-ngl --gpu-layers --n-gpu-layers", "N", kCpu},
+    {idle, "-fa --flash-attn", kOnOff, kCpu},
+    {idle, "--mlock", kSwitch, kLoading},
+    {idle, "--mmap", kSwitch, kLoading},
+    {idle, "--no-mmap", kSwitch, kLoading},
+    {idle, "-dio --direct-io", kSwitch, kLoading},
+    {idle, "-lm --load-mode", "MODE", kLoading},
+    {idle, "-lzm --lazy-mode", "MODE", kLoading},
+    {idle, "--numa", "TYPE", kThreading},
+    {idle, "-dev --device", "DEVICES", kCpu},
+    {idle, "-ot --override-tensor", "PATTERN", kCpu},
+    {idle, "-cmoe --cpu-moe", kSwitch, kCpu},
+    {idle, "-ncmoe --n-cpu-moe", "N", kCpu},
+    {idle, "--moe-cache-mib", "N", kCpu},
+    {idle, "-ncffn --n-cpu-ffn", "N", kCpu},
+    {idle, "-sm --split-mode", "MODE", kCpu},
+    {idle, "-ts --tensor-split", "N,...", kCpu},
+    {idle, "-mg --main-gpu", "N", kCpu},
+    {idle, "-fit --fit", kOnOff, kCpu},
+    {idle, "-fitt --fit-target", "MIB", kCpu},
+    {idle, "-fitc --fit-ctx", "N", kCpu},
+    {idle, "--op-offload", kSwitch, kCpu},
+    {idle, "--no-op-offload", kSwitch, kCpu},
+    {idle, "-kvo --kv-offload", kSwitch, kCpu},
+    {idle, "-nkvo --no-kv-offload", kSwitch, kCpu},
+    {idle, "--repack", kSwitch, kLoading},
+    {idle, "-nr --no-repack", kSwitch, kLoading},
+    {idle, "--no-host", kSwitch, kLoading},
+    {idle, "-dt --defrag-thold", "N", kCaching},
+    {idle, "-np --parallel", "N", kOneAnswer},
+    {idle, "-b --batch-size", "N", kBatching},
+    {idle, "-tb --threads-batch", "N", kThreading},
+    {idle, "-C --cpu-mask", "M", kThreading},
+    {idle, "-Cr --cpu-range", "LO-HI", kThreading},
+    {idle, "--cpu-strict", "0|1", kThreading},
+    {idle, "--prio", "N", kThreading},
+    {idle, "--poll", "N", kThreading},
+    {idle, "-Cb --cpu-mask-batch", "M", kThreading},
+    {idle, "-Crb --cpu-range-batch", "LO-HI", kThreading},
+    {idle, "--cpu-strict-batch", "0|1", kThreading},
+    {idle, "--prio-batch", "N", kThreading},
+    {idle, "--poll-batch", "0|1", kThreading},
+    {idle, "--keep", "N", kCaching},
+    {idle, "--swa-full", kSwitch, kCaching},
+    {idle, "-ctxcp --ctx-checkpoints --swa-checkpoints", "N", kCaching},
+    {idle, "--warmup", kSwitch, kNoWarmup},
+    {idle, "--no-warmup", kSwitch, kNoWarmup},
+    {idle, "-bs --backend-sampling", kSwitch, kCpu},
     // What is printed.
-    {idle, "-v --verbose --log-verbose", kSwitch},
-    {idle, "-lv --verbosity --log-verbosity", "N"},
-    {idle, "--verbose-prompt", kSwitch},
-    {idle, "--display-prompt", kSwitch},
-    {idle, "--show-timings", kSwitch},
-    {idle, "--perf", kSwitch},
-    {idle, "-co --color", kOnOff},
-    {idle, "-sp --special", kSwitch},
-    {idle, "-ptc --print-token-count", "N"},
-    {idle, "--log-file", "FILE"},
-    {idle, "--log-jsonl", kSwitch},
-    {idle, "--log-prompts-dir", "DIR"},
-    {idle, "--log-colors", kOnOff},
-    {idle, "--log-prefix", kSwitch},
-    {idle, "--log-timestamps", kSwitch},
+    {idle, "-v --log-verbose", kSwitch, kLogging},
+    {idle, "-lv --verbosity --log-verbosity", "N", kLogging},
+    {idle, "--verbose-prompt", kSwitch, kPrinting},
+    {idle, "--display-prompt", kSwitch, kPrinting},
+    {idle, "-co --color", kOnOff, kColour},
+    {idle, "-sp --special", kSwitch, kPrinting},
+    {idle, "-ptc --print-token-count", "N", kPrinting},
+    {idle, "--log-file", "FILE", kLogging},
+    {idle, "--log-jsonl", kSwitch, kLogging},
+    {idle, "--log-prompts-dir", "DIR", kLogging},
+    {idle, "--log-colors", kOnOff, kLogging},
+    {idle, "--log-prefix", kSwitch, kLogging},
+    {idle, "--log-timestamps", kSwitch, kLogging},
     {silent, "--no-display-prompt", kSwitch},
     {silent, "--no-show-timings", kSwitch},
     {silent, "--no-perf", kSwitch},
@@ -106,11 +120,9 @@ constexpr Habit kHabits[] = {
     {silent, "--simple-io", kSwitch},
     {silent, "-mli --multiline-input", kSwitch},
     {silent, "--jinja", kSwitch},
-    {silent, "--no-escape", kSwitch},
     {silent, "--no-context-shift", kSwitch},
     {silent, "--no-mmproj --no-mmproj-auto", kSwitch},
     {silent, "--no-mmproj-offload", kSwitch},
-    {silent, "--offline", kSwitch},
     {silent, "--mmproj-auto", kSwitch},
     {silent, "--mmproj-offload", kSwitch},
     {silent, "--skip-chat-parsing", kSwitch},
@@ -153,8 +165,6 @@ constexpr Habit kHabits[] = {
     {refused, "--mirostat", "N", kSamplers, "0"},
     {refused, "--mirostat-lr", "N", kSamplers},
     {refused, "--mirostat-ent", "N", kSamplers},
-    {refused, "--repeat-last-n", "N", "the penalties see all tokens of the context: write -1",
-     "-1"},
     {refused, "--grammar", "GRAMMAR", kGrammar},
     {refused, "--grammar-file", "FILE", kGrammar},
     {refused, "-j --json-schema", "SCHEMA", kGrammar},
@@ -249,15 +259,50 @@ constexpr Habit kHabits[] = {
     {refused, "--vision-gemma-4b-default", kSwitch, kFetch},
     {refused, "--vision-gemma-12b-default", kSwitch, kFetch},
     // Of `ollama run`.
-    {idle, "--keepalive", "TIME"},
-    {idle, "--nowordwrap", kSwitch},
-    {idle, "--insecure", kSwitch},
+    {idle, "--keepalive", "TIME", kKeepAlive},
+    {idle, "--insecure", kSwitch, kSecure},
     {refused, "--format", "json", kGrammar},
     {refused, "--think", "true|false|high|medium|low", kReasoning},
     {refused, "--hidethinking", kSwitch, kReasoning},
     {refused, "--dimensions", "N", "kvik makes no embeddings"},
     {refused, "--truncate", kSwitch,
      "kvik chat --overflow truncate leaves the oldest messages out of a full context"},
+};
+
+// Of llama-bench, where -fa, -mmp and the like take a value.
+constexpr std::string_view kSeparate =
+    "kvik measures prompts (-p) and decoding (-n) apart; -d N decodes after N tokens of context";
+constexpr std::string_view kFormats = "kvik has md, a table, and json";
+constexpr Habit kBenchHabits[] = {
+    {idle, "-ngl --n-gpu-layers", "N", kCpu},
+    {idle, "-ncmoe --n-cpu-moe", "N", kCpu},
+    {idle, "-sm --split-mode", "MODE", kCpu},
+    {idle, "-mg --main-gpu", "N", kCpu},
+    {idle, "-ts --tensor-split", "N", kCpu},
+    {idle, "-dev --device", "DEVICES", kCpu},
+    {idle, "-nkvo --no-kv-offload", "N", kCpu},
+    {idle, "-nopo --no-op-offload", "N", kCpu},
+    {idle, "-ot --override-tensor --override-tensors", "PATTERN", kCpu},
+    {idle, "-fa --flash-attn", "N", kCpu},
+    {idle, "-fitt --fit-target", "MIB", kCpu},
+    {idle, "-fitc --fit-ctx", "N", kCpu},
+    {idle, "-mmp --mmap", "N", kLoading},
+    {idle, "-dio --direct-io", "N", kLoading},
+    {idle, "--no-host", "N", kLoading},
+    {idle, "--numa", "TYPE", kThreading},
+    {idle, "-C --cpu-mask", "M", kThreading},
+    {idle, "--cpu-strict", "N", kThreading},
+    {idle, "--poll", "N", kThreading},
+    {idle, "--prio", "N", kThreading},
+    {idle, "--delay", "N", "kvik runs the tests by turns, without pauses"},
+    {idle, "--no-warmup", kSwitch, kNoWarmup},
+    {idle, "-v --verbose", kSwitch, kLogging},
+    {silent, "--progress", kSwitch},
+    {refused, "-pg", "PP,TG", kSeparate},
+    {refused, "-embd --embeddings", "N", "kvik makes no embeddings", "0"},
+    {refused, "-oe --output-err", "FORMAT", kFormats, "none"},
+    {refused, "--rpc", "SERVERS", kRemote, ""},
+    {refused, "--list-devices", kSwitch, "kvik doctor says what this machine has"},
 };
 
 std::vector<std::string> words_of(std::string_view text, char separator) {
@@ -270,7 +315,7 @@ Setter setter_of(const Habit& habit) {
     return [habit](std::string_view text) -> Result<void> {
         const bool is_off = !habit.off.empty() && text == habit.off;
         if (habit.kind != HabitKind::refused || is_off) return {};
-        return fail(ErrorKind::usage, std::string(habit.instead));
+        return fail(ErrorKind::usage, std::string(habit.told));
     };
 }
 
@@ -280,8 +325,12 @@ std::span<const Habit> all_habits() {
     return kHabits;
 }
 
-void add_habits(Flags& flags) {
-    for (const Habit& habit : kHabits) {
+std::span<const Habit> bench_habits() {
+    return kBenchHabits;
+}
+
+static void add(Flags& flags, std::span<const Habit> habits) {
+    for (const Habit& habit : habits) {
         std::vector<std::string> names;
         for (std::string& name : words_of(habit.names, ' '))
             if (!flags.knows(name)) names.push_back(std::move(name));
@@ -289,13 +338,21 @@ void add_habits(Flags& flags) {
         Flag flag = {.name = names.front(),
                      .value = std::string(habit.value),
                      .set = setter_of(habit),
-                     .times = Times::many,
                      .aliases = {names.begin() + 1, names.end()},
-                     .standing = habit.kind == HabitKind::idle ? Standing::idle : Standing::hidden};
+                     .standing = habit.kind == HabitKind::idle ? Standing::idle : Standing::hidden,
+                     .why = std::string(habit.told)};
         if (habit.value.find('|') != std::string_view::npos)
             flag.words = words_of(habit.value, '|');
         flags.add(std::move(flag));
     }
+}
+
+void add_habits(Flags& flags) {
+    add(flags, kHabits);
+}
+
+void add_bench_habits(Flags& flags) {
+    add(flags, kBenchHabits);
 }
 
 }  // namespace kvik::cli

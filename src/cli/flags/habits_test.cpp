@@ -14,8 +14,8 @@ TEST(Habits, a_name_stands_once_and_a_refused_one_says_what_to_write) {
             EXPECT_TRUE(name.starts_with('-')) << name;
             EXPECT_TRUE(names.insert(name).second) << name;
         }
-        EXPECT_EQ(habit.instead.empty(), habit.kind != HabitKind::refused) << habit.names;
-        EXPECT_LT(habit.instead.size(), 120u) << habit.names;
+        EXPECT_EQ(habit.told.empty(), habit.kind == HabitKind::silent) << habit.names;
+        EXPECT_LT(habit.told.size(), 120u) << habit.names;
     }
 }
 

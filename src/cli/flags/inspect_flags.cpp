@@ -31,7 +31,7 @@ Flags pull_flags(PullOptions& options) {
                .help = "seconds without a byte, after which it connects anew (default: 30)",
                .set = into(options.wish.silence_s, {1, 3600})});
     flags.add({.name = "--offline",
-               .help = "ask no network: an error here, as nothing else in kvik asks one",
+               .help = "ask no network, which is an error here",
                .set = turn_on(options.wish.offline),
                .settable = Settable::anywhere});
     flags.add({.name = "--json", .help = "one JSON object", .set = turn_on(options.json)});

@@ -8,7 +8,9 @@
 namespace kvik::cli {
 
 void add_model(Flags& flags, std::string& path, std::optional<std::string>* system) {
-    flags.set_model({.path = &path, .system = system});
+    const auto fetch = std::make_shared<FetchWish>();
+    flags.set_model({.path = &path, .system = system, .fetch = fetch});
+    flags.heading("Model");
     flags.argument(
         {.name = "MODEL",
          .help = "a GGUF file, a Hugging Face directory, or a name that kvik list has; -m MODEL "
@@ -17,31 +19,93 @@ void add_model(Flags& flags, std::string& path, std::optional<std::string>* syst
          .flags = {"-m", "-hf"}});
     flags.add({.name = "-m",
                .value = "MODEL",
-               .set = into(path),
+               .set = [&path, fetch](std::string_view text) -> Result<void> {
+                   path = text;
+                   fetch->is_asked = false;
+                   return {};
+               },
                .aliases = {"--model"},
                .standing = Standing::hidden});
     flags.add({.name = "-hf",
-               .value = "OWNER/REPO",
-               .set = [&path](std::string_view text) -> Result<void> {
-                   path = fmt::format("hf:{}", text);
+               .value = "OWNER/REPO[:QUANT]",
+               .help = "the model, which is fetched from Hugging Face if it is not here",
+               .set = [&path, fetch](std::string_view text) -> Result<void> {
+                   path = fmt::format("{}{}", text.starts_with("hf:") ? "" : "hf:", text);
+                   fetch->is_asked = true;
                    return {};
                },
-               .aliases = {"-hfr", "--hf-repo"},
-               .standing = Standing::hidden});
+               .aliases = {"-hfr", "--hf-repo"}});
+    flags.add({.name = "--offline",
+               .help = "ask no network: -hf takes what is here",
+               .set = turn_on(fetch->is_offline),
+               .settable = Settable::anywhere});
+    flags.heading("Flags");
 }
 
-void add_engine_flags(Flags& flags, EngineOptions& engine) {
+// llama.cpp has a type for K and one for V; here they are one.
+static void add_cache_types(Flags& flags, EngineOptions& engine) {
+    struct Types {
+        std::optional<std::string> k, v;
+    };
+    const auto types = std::make_shared<Types>();
+    const auto add = [&](const char* name, const char* alias,
+                         std::optional<std::string> Types::*member) {
+        flags.add({.name = name,
+                   .value = "TYPE",
+                   .set = [&engine, types, member](std::string_view text) -> Result<void> {
+                       (*types).*member = std::string(text);
+                       return choose(engine.kv_type, {{"f16", KvType::f16},
+                                                      {"f32", KvType::f32},
+                                                      {"q8_0", KvType::q8},
+                                                      {"q8", KvType::q8}})(text);
+                   },
+                   .aliases = {alias},
+                   .standing = Standing::hidden});
+    };
+    add("-ctk", "--cache-type-k", &Types::k);
+    add("-ctv", "--cache-type-v", &Types::v);
+    flags.check([types]() -> Result<void> {
+        if (!types->k || !types->v || *types->k == *types->v) return {};
+        return fail(ErrorKind::usage,
+                    fmt::format("K is {} and V is {}, but kvik has one type for both: see --kv",
+                                *types->k, *types->v));
+    });
+}
+
+static Setter into_context(uint32_t& context) {
+    return [&context](std::string_view text) -> Result<void> {
+        if (text != "0") return into(context, {1, INT32_MAX})(text);
+        context = kModelContext;
+        return {};
+    };
+}
+
+static Setter into_threads(EngineOptions& engine, std::vector<uint32_t>* several) {
+    constexpr WholeRange kThreads = {1, 1024};
+    return [&engine, several, kThreads](std::string_view text) -> Result<void> {
+        if (text == "-1") {
+            engine.n_threads = 0;
+            if (several != nullptr) several->clear();
+            return {};
+        }
+        return several != nullptr ? into(*several, kThreads)(text)
+                                  : into(engine.n_threads, kThreads)(text);
+    };
+}
+
+void add_engine_flags(Flags& flags, EngineOptions& engine, std::vector<uint32_t>* threads) {
     flags.heading("Engine");
     flags.add({.name = "--ctx",
                .value = "N",
-               .help = "tokens a conversation may have (default: the model's, at most 8192)",
-               .set = into(engine.context, {1, INT32_MAX}),
+               .help = "tokens a conversation may have (default: the model's, at most 8192; 0: the "
+                       "model's)",
+               .set = into_context(engine.context),
                .settable = Settable::anywhere,
                .aliases = {"-c", "--ctx-size"}});
     flags.add({.name = "--threads",
-               .value = "N",
-               .help = "threads (default: the cores of the CPU quota)",
-               .set = into(engine.n_threads, {1, 1024}),
+               .value = threads == nullptr ? "N" : "N,...",
+               .help = "threads (default, and -1: the cores of the CPU quota)",
+               .set = into_threads(engine, threads),
                .settable = Settable::anywhere,
                .aliases = {"-t"}});
     flags.add({.name = "--kv",
@@ -50,22 +114,7 @@ void add_engine_flags(Flags& flags, EngineOptions& engine) {
                .set = choose(engine.kv_type,
                              {{"f16", KvType::f16}, {"f32", KvType::f32}, {"q8", KvType::q8}}),
                .settable = Settable::anywhere});
-    // llama.cpp has a type for K and one for V; here they are one.
-    const auto type = std::make_shared<std::optional<std::string>>();
-    for (const char* name : {"-ctk", "-ctv"})
-        flags.add({.name = name,
-                   .value = "TYPE",
-                   .set = [&engine, type](std::string_view text) -> Result<void> {
-                       if (*type && **type != text)
-                           return fail(ErrorKind::usage, "K and V have one type here: see --kv");
-                       *type = std::string(text);
-                       return choose(engine.kv_type, {{"f16", KvType::f16},
-                                                      {"f32", KvType::f32},
-                                                      {"q8_0", KvType::q8},
-                                                      {"q8", KvType::q8}})(text);
-                   },
-                   .aliases = {std::string("--cache-type-") + name[3]},
-                   .standing = Standing::hidden});
+    add_cache_types(flags, engine);
     flags.add({.name = "--cache-ram",
                .value = "SIZE",
                .help = "memory of all KV, such as 512M (default: 1G)",
@@ -183,6 +232,23 @@ static Setter into_sampling(SamplingParams& sampling, float SamplingParams::*fie
     };
 }
 
+// The penalties of llama.cpp see the last N tokens, kvik's see all: N makes no difference only where
+// they are off, or where N is -1.
+static void add_repeat_last_n(Flags& flags, SamplingParams& sampling) {
+    const auto n = std::make_shared<std::string>("-1");
+    flags.add(
+        {.name = "--repeat-last-n", .value = "N", .set = into(*n), .standing = Standing::hidden});
+    flags.check([n, &sampling]() -> Result<void> {
+        const bool is_off = sampling.repeat_penalty == 1 && sampling.presence_penalty == 0 &&
+                            sampling.frequency_penalty == 0;
+        if (is_off || *n == "-1") return {};
+        return fail(ErrorKind::usage,
+                    fmt::format("--repeat-last-n {}: kvik's penalties see all tokens of the "
+                                "context: write -1, or leave it out",
+                                *n));
+    });
+}
+
 void add_sampling_flags(Flags& flags, SamplingParams& sampling) {
     const auto real = [&](const char* name, const char* value, float SamplingParams::*field,
                           const char* help, std::vector<std::string> aliases = {}) {
@@ -200,6 +266,7 @@ void add_sampling_flags(Flags& flags, SamplingParams& sampling) {
          "subtracted from the logits of tokens seen (default: 0)");
     real("--frequency-penalty", "X", &SamplingParams::frequency_penalty,
          "subtracted for each time seen (default: 0)");
+    add_repeat_last_n(flags, sampling);
     flags.add({.name = "--logit-bias",
                .value = "ID:B,...",
                .help = "added to the logits of tokens; -inf forbids one",

@@ -15,9 +15,12 @@ struct AnswerOptions {
     std::vector<std::string> stop;
 };
 
-// MODEL, and where its own system message goes if the verb has a use for one.
+// MODEL, -m, -hf and --offline, and where the model's own system message goes if the verb has a use
+// for one.
 void add_model(Flags& flags, std::string& path, std::optional<std::string>* system = nullptr);
-void add_engine_flags(Flags& flags, EngineOptions& engine);
+// `threads`: the verb takes several numbers of threads, which go there instead of into `engine`.
+void add_engine_flags(Flags& flags, EngineOptions& engine,
+                      std::vector<uint32_t>* threads = nullptr);
 void add_cache_switch(Flags& flags, EngineOptions& engine);
 void add_answer_flags(Flags& flags, AnswerOptions& answer);
 // --seed -1 leaves the seed as it is.

@@ -73,9 +73,32 @@ TEST(Options, what_the_engine_lacks_is_unsupported_not_misuse) {
 TEST(Options, values_out_of_range_are_refused) {
     for (const char* arg :
          {"--temp=-0.1", "--temp=nan", "--temp=0.0005", "--temp=1e-60", "--top-p=1.1",
-          "--min-p=1.1", "--repeat-penalty=0", "--ctx=0", "--threads=0", "--ubatch=0", "--block=17",
-          "--cache-ram=0", "-n=4294967295", "--stop=", "--act=int4"})
+          "--min-p=1.1", "--repeat-penalty=0", "--ctx=-1", "--threads=0", "--ubatch=0",
+          "--block=17", "--cache-ram=0", "-n=4294967295", "--stop=", "--act=int4"})
         EXPECT_FALSE(Options().parse({arg})) << arg;
+}
+
+TEST(Options, numbers_that_stand_for_something_in_llama_cpp) {
+    Options o;
+    ASSERT_TRUE(o.parse({"-c", "0", "-t", "3", "-t", "-1", "-n", "-1"}));
+    EXPECT_EQ(o.engine.context, kModelContext);
+    EXPECT_EQ(o.engine.n_threads, 0u);
+    EXPECT_EQ(o.answer.max_new_tokens, UINT32_MAX);
+}
+
+TEST(Options, a_window_of_penalties_is_refused_where_it_would_make_a_difference) {
+    EXPECT_TRUE(Options().parse({"--repeat-last-n", "64"}));
+    EXPECT_TRUE(Options().parse({"--repeat-last-n", "-1", "--repeat-penalty", "1.1"}));
+    const auto refused = Options().parse({"--repeat-penalty", "1.1", "--repeat-last-n", "64"});
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("--repeat-last-n 64"), std::string::npos);
+}
+
+TEST(Options, k_and_v_have_one_type) {
+    Options o;
+    ASSERT_TRUE(o.parse({"-ctk", "f16", "-ctv", "q8_0", "-ctk", "q8_0"}));
+    EXPECT_EQ(o.engine.kv_type, KvType::q8);
+    EXPECT_FALSE(Options().parse({"-ctk", "q8_0", "-ctv", "f16"}));
 }
 
 TEST(Options, a_number_is_refused_as_the_engine_would_refuse_it) {

@@ -42,6 +42,19 @@ void add_several_flags(Flags& flags, SeveralOptions& several) {
                }});
 }
 
+void add_terminal_flags(Flags& flags, bool& no_wrap, bool& verbose) {
+    flags.add({.name = "--no-wrap",
+               .help = "let the terminal break the lines of answers, not between words",
+               .set = turn_on(no_wrap),
+               .settable = Settable::anywhere,
+               .aliases = {"--nowordwrap"}});
+    flags.add({.name = "--verbose",
+               .help = "after an answer: how long loading, prompt and answer took",
+               .set = turn_on(verbose),
+               .settable = Settable::anywhere,
+               .aliases = {"--show-timings", "--perf"}});
+}
+
 }  // namespace
 
 Flags run_flags(RunOptions& options) {
@@ -58,7 +71,7 @@ Flags run_flags(RunOptions& options) {
     flags.add({.name = "--raw",
                .help = "no chat template; special tokens written in the prompt are recognised",
                .set = turn_on(options.raw),
-               .aliases = {"-no-cnv", "--no-conversation"}});
+               .aliases = {"-no-cnv", "--no-cnv", "--no-conversation"}});
     flags.add({.name = "--conversation",
                .help = "the prompt is a message, also to a model without a chat template of its "
                        "own,\nwhich completes otherwise",
@@ -66,7 +79,7 @@ Flags run_flags(RunOptions& options) {
     add_template_flag(flags, options.engine.chat_template);
     flags.add({.name = "-cnv",
                .set = turn_on(options.wants_chat),
-               .aliases = {"-i", "--interactive", "-if", "--interactive-first"},
+               .aliases = {"--cnv", "-i", "--interactive", "-if", "--interactive-first"},
                .standing = Standing::hidden});
     flags.add({.name = "-st",
                .set = [](std::string_view) { return Result<void>(); },
@@ -92,6 +105,7 @@ Flags run_flags(RunOptions& options) {
     flags.add({.name = "--kv-report",
                .help = "where the prompt's KV came from, and why what was computed had to be",
                .set = turn_on(options.kv_report)});
+    add_terminal_flags(flags, options.no_wrap, options.verbose);
     add_habits(flags);
     return flags;
 }
@@ -109,11 +123,12 @@ Flags chat_flags(ChatFlags& options) {
                .aliases = {"-sys", "--system-prompt"}});
     flags.add({.name = "-cnv",
                .set = [](std::string_view) { return Result<void>(); },
-               .aliases = {"--conversation", "-i", "--interactive", "-if", "--interactive-first"},
+               .aliases = {"--cnv", "--conversation", "-i", "--interactive", "-if",
+                           "--interactive-first"},
                .standing = Standing::hidden});
     flags.add({.name = "-no-cnv",
                .set = refuse("kvik run --raw completes a text"),
-               .aliases = {"--no-conversation", "--raw"},
+               .aliases = {"--no-cnv", "--no-conversation", "--raw"},
                .standing = Standing::hidden});
     flags.add({.name = "-st",
                .set = refuse("kvik run gives one answer"),
@@ -136,10 +151,7 @@ Flags chat_flags(ChatFlags& options) {
                .help = "do not keep the conversation for --resume",
                .set = turn_on(options.chat.no_autosave),
                .settable = Settable::anywhere});
-    flags.add({.name = "--no-wrap",
-               .help = "let the terminal break the lines of answers, not between words",
-               .set = turn_on(options.chat.no_wrap),
-               .settable = Settable::anywhere});
+    add_terminal_flags(flags, options.chat.no_wrap, options.chat.verbose);
     add_template_flag(flags, options.engine.chat_template);
     add_answer_flags(flags, options.chat.settings.answer);
     add_sampling_flags(flags, options.chat.settings.sampling);

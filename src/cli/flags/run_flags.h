@@ -34,7 +34,7 @@ struct RunOptions {
     std::optional<std::string> system, model_system;
     std::optional<std::vector<TokenId>> ids;
     bool raw = false, conversation = false, json = false, logits_hash = false, kv_report = false;
-    bool wants_chat = false;
+    bool wants_chat = false, no_wrap = false, verbose = false;
 };
 
 Flags run_flags(RunOptions& options);

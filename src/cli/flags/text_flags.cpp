@@ -1,16 +1,52 @@
 #include "cli/flags/text_flags.h"
 
+#include <memory>
+
+#include "cli/flags/habits.h"
 #include "cli/ids.h"
+#include "cli/prompt.h"
 
 namespace kvik::cli {
 
+// -p TEXT with the escapes that llama.cpp has there, unless --no-escape says otherwise.
+static void add_escaped_text(Flags& flags, std::optional<std::string>& text) {
+    struct Typed {
+        std::optional<std::string> text;
+        bool is_plain = false;
+    };
+    const auto typed = std::make_shared<Typed>();
+    flags.add({.name = "-p",
+               .value = "TEXT",
+               .help = "as TEXT, where \\n, \\t and \\\" stand for a line end, a tab and a quote",
+               .set = into(typed->text),
+               .aliases = {"--prompt"}});
+    flags.add({.name = "--no-escape",
+               .help = "in -p TEXT they stay as they are",
+               .set = turn_on(typed->is_plain)});
+    flags.check([typed, &text]() -> Result<void> {
+        if (typed->text) text = typed->is_plain ? *typed->text : unescaped(*typed->text);
+        return {};
+    });
+}
+
 Flags tokenize_flags(TokenizeOptions& options) {
-    Flags flags("tokenize", "Lines of stdin (or --text) to token ids, a line each; or back.");
+    Flags flags("tokenize", "A text, or each line of stdin, to token ids; or back.");
     add_model(flags, options.model);
+    flags.argument({.name = "TEXT",
+                    .help = "this text instead of the lines of stdin; --text TEXT is the same",
+                    .set = into(options.text),
+                    .presence = Presence::optional,
+                    .flags = {"--text", "-p", "--file"}});
     flags.add({.name = "--text",
                .value = "TEXT",
-               .help = "this text instead of the lines of stdin",
-               .set = into(options.text)});
+               .set = into(options.text),
+               .standing = Standing::hidden});
+    add_escaped_text(flags, options.text);
+    flags.add({.name = "--file",
+               .value = "F",
+               .help = "the whole of this file as one text",
+               .set = into(options.file),
+               .aliases = {"-f"}});
     flags.add({.name = "--decode",
                .help = "the other way: lines of ids in (JSON lists or not), texts out",
                .set = turn_on(options.decode)});
@@ -23,7 +59,12 @@ Flags tokenize_flags(TokenizeOptions& options) {
     flags.add({.name = "--bos", .help = "the BOS token comes first", .set = turn_on(options.bos)});
     flags.add({.name = "--json",
                .help = "each output line is JSON: a list of ids, or a string with --decode",
-               .set = turn_on(options.json)});
+               .set = turn_on(options.json),
+               .aliases = {"--ids"}});
+    flags.add({.name = "--no-bos",
+               .set = [](std::string_view) { return Result<void>(); },
+               .aliases = {"--no-parse-special", "--stdin", "--log-disable"},
+               .standing = Standing::hidden});
     flags.add(
         {.name = "--jsonl", .help = "each input line is JSON too", .set = turn_on(options.jsonl)});
     return flags;
@@ -50,7 +91,10 @@ Flags score_flags(ScoreOptions& options) {
     flags.add({.name = "--file",
                .value = "F",
                .help = "a text, tokenised with BOS if the model adds one (- is stdin)",
-               .set = into(options.file)});
+               .set = into(options.file),
+               .aliases = {"-f"}});
+    flags.add({.name = "--text", .value = "TEXT", .help = "this text", .set = into(options.text)});
+    add_escaped_text(flags, options.text);
     flags.add({.name = "--ids",
                .value = "IDS",
                .help = "token ids: 1,2,3, [1,2,3] or @file.json",
@@ -62,6 +106,7 @@ Flags score_flags(ScoreOptions& options) {
                .value = "F.npy",
                .help = "all logits as a NumPy file, f32 [n_tokens, vocab_size]",
                .set = into(options.dump)});
+    add_habits(flags);
     return flags;
 }
 

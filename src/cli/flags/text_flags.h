@@ -17,7 +17,7 @@ namespace kvik::cli {
 
 struct TokenizeOptions {
     std::string model;
-    std::optional<std::string> text;
+    std::optional<std::string> text, file;
     bool json = false, jsonl = false, bos = false, decode = false;
     Specials specials = Specials::as_text;
 };
@@ -35,7 +35,7 @@ Flags template_flags(TemplateOptions& options);
 struct ScoreOptions {
     EngineOptions engine;
     std::optional<std::vector<TokenId>> ids;
-    std::optional<std::string> file, dump;
+    std::optional<std::string> text, file, dump;
     bool json = false;
 };
 
