@@ -8,6 +8,27 @@
 #include "cli/verbs.h"
 
 namespace kvik::cli {
+namespace {
+
+// The arguments and variables of a call again, over the settings of a conversation that is gone on
+// with: these beat what the configuration file and the model say, and are beaten by the call.
+Result<void> overrule(const Call& call, ChatSettings& saved, std::optional<std::string>& system) {
+    ChatFlags again;
+    again.chat.settings = saved;
+    again.chat.settings.answer.stop.clear();
+    ConfigChoice choice;
+    Flags flags = chat_flags(again);
+    add_config_flags(flags, choice);
+    flags.leave_idle_untold();
+    KVIK_TRY_VOID(flags.parse(call.args, call.environment));
+    std::vector<std::string> stop = std::move(saved.answer.stop);
+    saved = std::move(again.chat.settings);
+    if (saved.answer.stop.empty()) saved.answer.stop = std::move(stop);
+    system = std::move(again.chat.system);
+    return {};
+}
+
+}  // namespace
 
 Result<int> chat(const Call& call) {
     ChatFlags given;
@@ -20,11 +41,17 @@ Result<int> chat(const Call& call) {
 
     if (!options.system) options.system = std::move(given.model_system);
     options.environment = call.environment;
-    options.model_path = engine_options.model_path;
+    // Models of Ollama's that share their weights are different ones: the manifest tells them apart.
+    const bool is_ollamas = !given.model.manifest.empty();
+    options.model_path = is_ollamas ? given.model.manifest : engine_options.model_path;
+    options.model_name = given.model.name;
+    options.overrule = [&call](ChatSettings& saved, std::optional<std::string>& system) {
+        return overrule(call, saved, system);
+    };
     engine_options.now = local_now();
     engine_options.costs_folder = own_cache_folder(call.environment).value_or("");
     const bool borrows = engine_options.chat_template.empty();
-    Interrupts interrupts;
+    Interrupts interrupts(Interrupts::Ends::taken);
     if (given.first_message.is_given()) {
         KVIK_TRY(options.first_message, read_prompt(given.first_message, interrupts));
     }

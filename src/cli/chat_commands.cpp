@@ -183,8 +183,9 @@ ChatLoop::Done ChatLoop::edit(const std::string& rest) {
                     asked.number ? fmt::format("there is no message {}: see /list", *asked.number)
                                  : "there is no message to change yet");
     if (!asked.text.empty()) {
-        KVIK_TRY(const bool came, answer([&](GenerateRequest how) {
-                     return session().edit(*index, std::string(asked.text), std::move(how));
+        const std::string text(asked.text);
+        KVIK_TRY(const bool came, answer_to(text, *index, [&](GenerateRequest how) {
+                     return session().edit(*index, text, std::move(how));
                  }));
         if (came) talk_now().sent();
         return Next::go_on;

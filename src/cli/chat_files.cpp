@@ -62,32 +62,64 @@ ChatLoop::Done ChatLoop::read(const std::string& rest) {
     return Next::go_on;
 }
 
-// The messages of the latest conversation with this model; settings are those of the flags.
-Result<void> ChatLoop::resume() {
+// The latest conversation with this model, as it was left: messages, system message and settings.
+// Nothing: there is none.
+Result<std::optional<ChatLoop::Resumed>> ChatLoop::resume() {
     const auto path = autosave_ ? autosave_->latest() : std::nullopt;
-    if (!path) {
+    if (!path) return std::nullopt;
+    KVIK_TRY(const std::string json, read_small_file(*path, kMostChatBytes));
+    KVIK_TRY(SavedChat chat, from_json(json, *path, settings_));
+    if (chat.settings) {
+        settings_ = std::move(*chat.settings);
+        system_.reset();
+        if (overrule_) KVIK_TRY_VOID(overrule_(settings_, system_));
+    }
+    Resumed resumed;
+    // Asked when the program was ended: it is asked again, or changed, at the prompt.
+    if (!chat.messages.empty() && chat.messages.back().role == "user") {
+        resumed.unanswered = std::move(chat.messages.back().content);
+        chat.messages.pop_back();
+    }
+    resumed.n_messages = chat.messages.size();
+    if (resumed.n_messages > 0) resumed.last = chat.messages.back().content;
+    session().restore(std::move(chat.messages));
+    autosave_->go_on_with(*path);
+    return resumed;
+}
+
+Result<void> ChatLoop::tell_resumed(const std::optional<Resumed>& resumed) {
+    if (!resumed) {
         say("there is no earlier conversation with this model: this is a new one");
         return {};
     }
-    KVIK_TRY(const std::string json, read_small_file(*path, kMostChatBytes));
-    KVIK_TRY(SavedChat chat, from_json(json, *path, settings_));
-    const size_t n_messages = chat.messages.size();
-    const std::string last = n_messages > 0 ? chat.messages.back().content : "";
-    session().restore(std::move(chat.messages));
-    autosave_->go_on_with(*path);
     say(fmt::format("going on after {}; /list shows them, /reset begins anew",
-                    counted(n_messages, "message")));
-    if (input_.at_terminal() && !last.empty()) return show_text(last);
+                    counted(resumed->n_messages, "message")));
+    if (input_.at_terminal() && !resumed->last.empty()) KVIK_TRY_VOID(show_text(resumed->last));
+    const std::string& question = resumed->unanswered;
+    if (question.empty()) return {};
+    if (input_.can_edit() && !first_message_) {
+        say("your last message has no answer yet: Enter sends it again");
+        to_edit_ = Asked{">>> ", question.starts_with('/') ? "/" + question : question};
+    } else {
+        say(fmt::format("your last message had no answer and is left out: {}",
+                        cut_to_columns(printable(question), 200)));
+    }
     return {};
 }
 
 // Said once: a folder that cannot be written to is no reason to stop talking.
-void ChatLoop::keep() {
-    if (!autosave_ || session().messages().empty()) return;
-    const auto done = autosave_->save(to_json(saved()));
+void ChatLoop::keep(const SavedChat& chat) {
+    if (!autosave_ || chat.messages.empty()) return;
+    const auto done = autosave_->save(to_json(chat));
     if (done) return;
     say(fmt::format("the conversation is not kept: {}", printable(done.error().message)));
     autosave_.reset();
+}
+
+void ChatLoop::keep() {
+    const bool is_cut_off =
+        interrupts_.ended_by() != 0 && session().messages().size() < asked_.size();
+    if (!is_cut_off) keep(saved());
 }
 
 }  // namespace kvik::cli

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "cli/repl/command_line.h"
@@ -35,23 +36,29 @@ ChatLoop::ChatLoop(Engine& engine, ChatOptions options, Interrupts& interrupts)
       wraps_words_(!options.no_wrap),
       is_verbose_(options.verbose),
       resumes_(options.resume),
-      system_(std::move(options.system)) {
+      system_(std::move(options.system)),
+      overrule_(std::move(options.overrule)) {
     const auto folder = own_state_folder(environment_);
     const bool keeps = !options.no_autosave && input_.at_terminal();
     if ((keeps || options.resume) && folder)
-        autosave_.emplace(*folder + "/chats", options.model_path);
+        autosave_.emplace(*folder + "/chats", options.model_path, options.model_name);
     input_.complete_by([this](std::string_view line) { return complete(line); });
 }
 
 Result<int> ChatLoop::talk() {
     // A model without tokenizer or template is told of before the first message.
     KVIK_TRY_VOID(engine_.encode_chat({{"user", "Hello"}}));
+    std::optional<Resumed> resumed;
+    if (resumes_) {
+        KVIK_TRY(resumed, resume());
+    }
     greet();
-    if (resumes_) KVIK_TRY_VOID(resume());
+    if (resumes_) KVIK_TRY_VOID(tell_resumed(resumed));
     if (system_) session().set_system(*system_);
     if (first_message_) {
         if (input_.at_terminal()) say(kPrompt + printable_lines(*first_message_));
         KVIK_TRY_VOID(take_and_tell({.text = *first_message_, .quoted = true}));
+        to_edit_.reset();
     }
     MessageAssembly assembly;
     std::string text;
@@ -59,7 +66,12 @@ Result<int> ChatLoop::talk() {
         const bool is_open = assembly.is_open();
         const Asked asked =
             std::exchange(to_edit_, std::nullopt).value_or(Asked{is_open ? kMorePrompt : kPrompt});
+        if (interrupts_.ended_by() != 0) return 128 + interrupts_.ended_by();
         KVIK_TRY(const auto got, input_.next(asked, text));
+        if (interrupts_.ended_by() != 0) {
+            if (input_.at_terminal()) note("\n");
+            continue;
+        }
         if (got == LineReader::Got::interrupt) {
             assembly.finish();
             if (const auto code = interrupted(is_open || editing_ || !text.empty())) return *code;
@@ -80,6 +92,7 @@ Result<int> ChatLoop::talk() {
 ChatLoop::Done ChatLoop::take_and_tell(const Typed& typed) {
     const Done done = take(typed);
     keep();
+    asked_.clear();
     if (done || is_reader_gone(done.error())) return done;
     tell(done.error());
     return Next::go_on;
@@ -115,7 +128,8 @@ ChatLoop::Done ChatLoop::take(const Typed& typed) {
     const auto command = command_of(typed);
     if (command && !index) return obey(command->name, command->rest);
     const std::string message = to_send_ + message_of(typed);
-    KVIK_TRY(const bool came, answer([&](GenerateRequest how) {
+    KVIK_TRY(const bool came,
+             answer_to(message, index.value_or(SIZE_MAX), [&](GenerateRequest how) {
                  return index ? session().edit(*index, message, std::move(how))
                               : session().send(message, std::move(how));
              }));
@@ -123,6 +137,20 @@ ChatLoop::Done ChatLoop::take(const Typed& typed) {
     to_send_.clear();
     talk_now().sent();
     return Next::go_on;
+}
+
+// The conversation is kept with the message before the answer comes, so that whatever ends the
+// program leaves it to be asked again. `index`: which message it takes the place of.
+Result<bool> ChatLoop::answer_to(const std::string& message, size_t index, const Ask& ask) {
+    asked_ = session().messages();
+    asked_.resize(std::min(index, asked_.size()));
+    asked_.push_back({"user", message});
+    KVIK_TRY(const bool came, answer(ask));
+    const auto& messages = session().messages();
+    const bool is_first = std::none_of(messages.begin(), messages.end(),
+                                       [](const ChatMessage& one) { return one.role == "user"; });
+    if (!came && is_first && interrupts_.ended_by() == 0 && autosave_) autosave_->drop();
+    return came;
 }
 
 Result<bool> ChatLoop::answer(const Ask& ask, std::string_view then) {
@@ -136,6 +164,10 @@ Result<bool> ChatLoop::answer(const Ask& ask, std::string_view then) {
     session().set_options(settings_.session);
     const uint32_t n_left_out = session().stats().n_left_out;
     KVIK_TRY(Stream stream, ask(std::move(how)));
+    if (!asked_.empty()) {
+        SavedChat chat{.model = engine_.model().name, .messages = asked_, .settings = settings_};
+        keep(chat);
+    }
     QuietTerminal quiet;
     WordWrap words(columns_of(STDOUT_FILENO));
     const bool wraps = wraps_words_ && is_terminal(STDOUT_FILENO);

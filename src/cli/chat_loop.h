@@ -25,7 +25,12 @@
 namespace kvik::cli {
 
 struct ChatOptions {
-    std::string model_path;
+    std::string
+        model_path;  // by which conversations are kept, with model_name if that is not empty
+    std::string model_name;
+    // Of a conversation that is gone on with: what the flags and variables of this call say goes
+    // over its settings, and into `system` where they say one.
+    std::function<Result<void>(ChatSettings& saved, std::optional<std::string>& system)> overrule;
     std::optional<std::string> system;
     std::optional<std::string> first_message;  // sent before any is asked for
     bool resume = false;                       // go on with the conversation that was saved last
@@ -59,6 +64,7 @@ class ChatLoop {
     std::optional<int> interrupted(bool had_text);
     // False: none came, and the conversation is what it was; `then` says what that means.
     Result<bool> answer(const Ask& ask, std::string_view then = "the message is dropped");
+    Result<bool> answer_to(const std::string& message, size_t index, const Ask& ask);
     Result<void> show_text(const std::string& text);  // of an answer, as it was shown
     void tell(const Error& error);
     void tell_status(const Summary& summary) const;
@@ -89,8 +95,15 @@ class ChatLoop {
     Done save(const std::string& rest);
     Done load(const std::string& rest);
     Done read(const std::string& rest);
-    Result<void> resume();
+    struct Resumed {
+        size_t n_messages = 0;
+        std::string last;        // message
+        std::string unanswered;  // of the user's, which came after it
+    };
+    Result<std::optional<Resumed>> resume();
+    Result<void> tell_resumed(const std::optional<Resumed>& resumed);
     void keep();  // the conversation, if it is one to be kept
+    void keep(const SavedChat& chat);
     SavedChat saved();
     std::string expanded(const std::string& path) const;
     // chat_reports.cpp
@@ -125,6 +138,8 @@ class ChatLoop {
     std::optional<Autosave> autosave_;
     bool wraps_words_, is_verbose_, resumes_;
     std::optional<std::string> system_;  // as the flag says
+    decltype(ChatOptions::overrule) overrule_;
+    std::vector<ChatMessage> asked_;  // the conversation with the message that is being answered
     std::optional<KvReport> last_report_;
     uint64_t n_prompt_ = 0, n_cached_ = 0, n_decoded_ = 0;  // of all answers
     int exit_code_ = 0;

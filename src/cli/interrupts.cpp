@@ -3,16 +3,24 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <initializer_list>
+
 namespace kvik::cli {
 
-Interrupts::Interrupts() {
-    struct sigaction action {};
-    if (::sigaction(SIGINT, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;
+Interrupts::Interrupts(Ends ends) {
     sigset_t mask;
     ::sigemptyset(&mask);
-    ::sigaddset(&mask, SIGINT);
+    bool is_any = false;
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+        struct sigaction action {};
+        if (signal != SIGINT && ends == Ends::by_default) continue;
+        if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
+        ::sigaddset(&mask, signal);
+        is_any = true;
+    }
+    if (!is_any) return;
     fd_ = ::signalfd(-1, &mask, SFD_NONBLOCK | SFD_CLOEXEC);
-    if (fd_ < 0) return;  // Ctrl-C then ends the program, as it does by default
+    if (fd_ < 0) return;  // a signal then ends the program, as it does by default
     ::pthread_sigmask(SIG_BLOCK, &mask, &before_);
 }
 
@@ -26,7 +34,9 @@ Interrupts::~Interrupts() {
 
 bool Interrupts::take() {
     signalfd_siginfo info;
-    return fd_ >= 0 && ::read(fd_, &info, sizeof info) == sizeof info;
+    if (fd_ < 0 || ::read(fd_, &info, sizeof info) != sizeof info) return false;
+    if (info.ssi_signo != SIGINT) ended_by_ = static_cast<int>(info.ssi_signo);
+    return true;
 }
 
 }  // namespace kvik::cli

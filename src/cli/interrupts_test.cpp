@@ -16,6 +16,18 @@ TEST(Interrupts, a_control_c_is_taken_once_and_kills_nobody) {
     EXPECT_FALSE(interrupts.take());
 }
 
+TEST(Interrupts, an_end_is_taken_where_it_was_asked_for) {
+    Interrupts interrupts(Interrupts::Ends::taken);
+    EXPECT_EQ(interrupts.ended_by(), 0);
+    ::kill(::getpid(), SIGINT);
+    EXPECT_TRUE(interrupts.take());
+    EXPECT_EQ(interrupts.ended_by(), 0);
+    ::kill(::getpid(), SIGHUP);
+    EXPECT_TRUE(interrupts.take());
+    EXPECT_EQ(interrupts.ended_by(), SIGHUP);
+    EXPECT_FALSE(interrupts.take());
+}
+
 TEST(Interrupts, a_control_c_makes_the_descriptor_readable) {
     Interrupts interrupts;
     pollfd waiting{interrupts.fd(), POLLIN, 0};

@@ -91,6 +91,9 @@ Result<void> take_ollama_defaults(const hub::LocalModel& model, ChosenModel& cho
         taken.push_back(fmt::format("{}{} {}", setting.key.size() == 1 ? "-" : "--", setting.key,
                                     fmt::join(setting.values, ", ")));
     if (!defaults.system.empty()) taken.emplace_back("a system message");
+    chosen.name = model.name();
+    chosen.manifest = model.manifest;
+    chosen.stated = std::move(defaults.stated);
     chosen.defaults = std::move(defaults.settings);
     chosen.system = std::move(defaults.system);
     if (!taken.empty())

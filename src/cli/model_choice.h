@@ -20,6 +20,8 @@ namespace kvik::cli {
 
 struct ChosenModel {
     std::string path;
+    std::string name, manifest;  // of Ollama's: as its list has it, and the file; empty: another
+    std::vector<hub::OllamaParameter> stated;
     std::string defaults_of;  // "the parameters of qwen2.5:0.5b (Ollama)"
     std::vector<hub::ModelDefault> defaults;
     std::string system;

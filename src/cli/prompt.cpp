@@ -23,13 +23,16 @@ bool stdin_may_hold_a_prompt() {
     return S_ISREG(status.st_mode) || S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode);
 }
 
-// Whoever pipes a text beside PROMPT should learn how it would be read.
-void say_if_stdin_is_left() {
-    pollfd waiting{STDIN_FILENO, POLLIN, 0};
-    if (!is_terminal(STDERR_FILENO) || !stdin_may_hold_a_prompt()) return;
-    if (::poll(&waiting, 1, 0) != 1 || (waiting.revents & POLLIN) == 0) return;
-    note_dim("stdin is not read beside PROMPT: --prompt-file - adds it to the prompt");
-    note("\n");
+// Whether the process that started this one has the same standard input. It does in a loop over the
+// lines of a pipe (cat FILE | while read line; do kvik run M "$line"; done), in scripts, cron jobs and
+// ssh, where nobody meant it for this program; in `cat FILE | kvik run M PROMPT` the shell keeps its
+// own.
+bool parent_has_this_stdin() {
+    struct stat own {
+    }, parents{};
+    const std::string path = fmt::format("/proc/{}/fd/0", ::getppid());
+    return ::fstat(STDIN_FILENO, &own) == 0 && ::stat(path.c_str(), &parents) == 0 &&
+           own.st_dev == parents.st_dev && own.st_ino == parents.st_ino;
 }
 
 Result<std::string> read_stdin(Interrupts& interrupts) {
@@ -94,8 +97,6 @@ Result<std::string> read_prompt(const PromptSource& source, Interrupts& interrup
     } else if (!argument) {
         return fail(ErrorKind::usage,
                     "no prompt: give PROMPT, -p TEXT or -f FILE, or pipe it to stdin");
-    } else {
-        say_if_stdin_is_left();
     }
     if (argument && source.is_flag && source.escapes == Escapes::of_flag)
         argument = unescaped(*argument);
@@ -103,6 +104,20 @@ Result<std::string> read_prompt(const PromptSource& source, Interrupts& interrup
     if (source.escapes == Escapes::all) prompt = unescaped(prompt);
     if (prompt.empty()) return fail(ErrorKind::usage, "the prompt is empty");
     return prompt;
+}
+
+void tell_if_stdin_is_left(const PromptSource& source) {
+    pollfd waiting{STDIN_FILENO, POLLIN, 0};
+    const bool is_read = !source.argument || source.argument == kStdin || source.file == kStdin;
+    struct stat status {};
+    if (is_read || !stdin_may_hold_a_prompt() || ::fstat(STDIN_FILENO, &status) != 0) return;
+    // Of a file it counts whether somebody has begun to read it, as a loop has: some shells open it
+    // before they start this program, and have it as their own stdin then.
+    const bool is_file = S_ISREG(status.st_mode);
+    if (is_file && (status.st_size == 0 || ::lseek(STDIN_FILENO, 0, SEEK_CUR) != 0)) return;
+    if (!is_file && parent_has_this_stdin()) return;
+    if (::poll(&waiting, 1, 0) != 1 || (waiting.revents & POLLIN) == 0) return;
+    note_line("kvik: stdin is not read beside PROMPT: --prompt-file - adds it to the prompt");
 }
 
 Result<std::vector<TokenId>> encode_raw(const Engine& engine, std::string text, Specials specials) {

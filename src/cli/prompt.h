@@ -28,6 +28,10 @@ struct PromptSource {
 };
 std::string unescaped(std::string_view text);
 Result<std::string> read_prompt(const PromptSource& source, Interrupts& interrupts);
+// Says that a text was given on stdin which is not read, as a PROMPT was given too. Told once the
+// model is loaded, since the program at the other end of the pipe may take a while to begin; and only
+// where stdin was meant for this program (prompt.cpp), so that a loop is not told at each turn.
+void tell_if_stdin_is_left(const PromptSource& source);
 std::string join_prompt(const std::optional<std::string>& argument, std::string_view input);
 
 // Ids of a text as it stands, BOS before it where the tokenizer adds one and the text has none.

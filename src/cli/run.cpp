@@ -55,7 +55,7 @@ std::string describe_completion(const Engine& engine) {
 
 // Asked for, or what somebody at a terminal means who gives a model and nothing to ask.
 bool is_conversation(const RunOptions& options) {
-    if (options.wants_chat) return true;
+    if (options.wants_chat || options.resumes) return true;
     const bool has_prompt = options.prompt.is_given() || options.ids;
     const bool is_plain = !options.raw && !options.json && !options.several.n_samples;
     return !has_prompt && is_plain && is_terminal(STDIN_FILENO);
@@ -198,6 +198,11 @@ Result<int> run(const Call& call) {
         handed_on.is_handed_on = true;
         return chat(handed_on);
     }
+    if (!options.of_chat.empty())
+        return fail(ErrorKind::usage,
+                    fmt::format("{} has no meaning for one answer: leave PROMPT out, or use kvik "
+                                "chat MODEL",
+                                options.of_chat));
     KVIK_TRY_VOID(check_together(options));
     if (!options.system && !options.ids && !options.raw) options.system = options.model_system;
 
@@ -217,6 +222,7 @@ Result<int> run(const Call& call) {
                                             options.json ? ErrorFormat::json : ErrorFormat::text));
     if (engine->tokenizer() == nullptr && options.ids && !options.json)
         return fail(ErrorKind::usage, "the model has no tokenizer, its answer is ids: add --json");
+    tell_if_stdin_is_left(options.prompt);
     if (!options.ids) {
         KVIK_TRY(prompt, encode_prompt(options, *engine, text));
     }

@@ -105,9 +105,64 @@ Result<void> show_template(const std::string& path) {
     return put(chosen.source + (chosen.source.ends_with('\n') ? "" : "\n"));
 }
 
+std::string as_lines(const ChosenModel& chosen) {
+    std::string text;
+    for (const auto& [name, value] : chosen.stated) text += fmt::format("{:<18} {}\n", name, value);
+    return text;
+}
+
+// As a Modelfile: texts between three quotes, so that they keep their lines.
+std::string as_modelfile(const std::string& path, const ChosenModel& chosen) {
+    std::string text = fmt::format(
+        "# What kvik takes of {}. kvik itself reads no Modelfiles.\n"
+        "# The chat template is the GGUF's own: kvik show MODEL --template\nFROM {}\n",
+        chosen.manifest.empty() ? "this model" : chosen.name, path);
+    if (!chosen.system.empty()) text += fmt::format("SYSTEM \"\"\"{}\"\"\"\n", chosen.system);
+    for (const auto& [name, value] : chosen.stated)
+        text += fmt::format("PARAMETER {} {}\n", name, name == "stop" ? Json(value).dump() : value);
+    return text;
+}
+
+// What Ollama's manifest has beside the GGUF.
+Result<void> show_of_manifest(const ShowOptions& options) {
+    const ChosenModel& chosen = options.chosen;
+    if (options.alone == "--modelfile") return put(as_modelfile(options.path, chosen));
+    if (chosen.manifest.empty())
+        return fail(ErrorKind::usage,
+                    fmt::format("{}: only a model of Ollama's has that, and only by its name (kvik "
+                                "list): {} is a file",
+                                options.alone, options.path));
+    if (options.alone == "--parameters") return put(as_lines(chosen));
+    return put(chosen.system +
+               (chosen.system.empty() || chosen.system.ends_with('\n') ? "" : "\n"));
+}
+
+Json manifest_facts(const ChosenModel& chosen) {
+    if (chosen.manifest.empty()) return nullptr;
+    Json parameters = Json::array();
+    for (const auto& [name, value] : chosen.stated)
+        parameters.push_back({{"name", name}, {"value", value}});
+    return {{"name", chosen.name},
+            {"manifest", chosen.manifest},
+            {"system", chosen.system.empty() ? Json() : Json(chosen.system)},
+            {"parameters", parameters}};
+}
+
+// The part of the text that tells of it.
+std::string manifest_text(const ChosenModel& chosen) {
+    if (chosen.manifest.empty()) return "";
+    std::string text = fmt::format("\nOllama's {}\n", printable(chosen.name));
+    for (const auto& [name, value] : chosen.stated)
+        text += fmt::format("  {:<28} {}\n", printable(name), printable(value));
+    std::string system = cut_to_columns(printable(chosen.system), 200);
+    text += fmt::format("  {:<28} {}\n", "system message", system.empty() ? "none" : system);
+    return text;
+}
+
 Result<void> check_together(const ShowOptions& options) {
-    if (options.template_alone && (options.check || options.json))
-        return fail(ErrorKind::usage, "--template stands alone: --json has the template too");
+    if (!options.alone.empty() && (options.check || options.json || options.every_tensor))
+        return fail(ErrorKind::usage,
+                    fmt::format("{} stands alone: --json has it too", options.alone));
     if (options.check && options.every_tensor)
         return fail(ErrorKind::usage, "--tensors has no place with --check");
     return {};
@@ -123,14 +178,16 @@ Result<int> show(const Call& call) {
     KVIK_TRY_VOID(check_together(options));
     if (options.check)
         return check_model_file(options.path, options.json ? ErrorFormat::json : ErrorFormat::text);
-    if (options.template_alone) {
-        KVIK_TRY_VOID(show_template(options.path));
+    if (!options.alone.empty()) {
+        KVIK_TRY_VOID(options.alone == "--template" ? show_template(options.path)
+                                                    : show_of_manifest(options));
         return 0;
     }
-    KVIK_TRY(const Json facts,
-             model_facts(options.path,
-                         options.every_tensor ? FactsDetail::every_tensor : FactsDetail::summary));
-    KVIK_TRY_VOID(put(options.json ? to_line(facts) : as_text(facts)));
+    KVIK_TRY(Json facts, model_facts(options.path, options.every_tensor ? FactsDetail::every_tensor
+                                                                        : FactsDetail::summary));
+    facts["ollama"] = manifest_facts(options.chosen);
+    KVIK_TRY_VOID(
+        put(options.json ? to_line(facts) : as_text(facts) + manifest_text(options.chosen)));
     return 0;
 }
 

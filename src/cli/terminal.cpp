@@ -95,6 +95,7 @@ std::string counted(uint64_t n, std::string_view thing) {
 
 std::string human_bytes(uint64_t bytes) {
     const auto value = static_cast<double>(bytes);
+    if (bytes < 1u << 10) return fmt::format("{} B", bytes);
     if (bytes < 1u << 20) return fmt::format("{:.1f} KiB", value / (1 << 10));
     if (bytes < 1u << 30) return fmt::format("{:.1f} MiB", value / (1 << 20));
     return fmt::format("{:.2f} GiB", value / (1 << 30));

@@ -42,7 +42,7 @@ void steer(Control control) noexcept;  // the terminal at stderr
 void note_line(std::string_view line) noexcept;
 
 std::string counted(uint64_t n, std::string_view thing);  // "1 message", "2 messages"
-std::string human_bytes(uint64_t bytes);                  // "1.5 KiB", "93.8 MiB", "4.25 GiB"
+std::string human_bytes(uint64_t bytes);  // "12 B", "1.5 KiB", "93.8 MiB", "4.25 GiB"
 
 // The character at `at`: its bytes (one, if it is none) and its columns.
 struct Glyph {

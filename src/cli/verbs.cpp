@@ -40,6 +40,7 @@ static Result<Settings> place_model(const ModelTarget& target, const Call& call)
         chosen.notes.resize(std::min(chosen.notes.size(), chosen.n_path_notes));
     else if (!chosen.system.empty())
         *target.system = chosen.system;
+    if (target.chosen != nullptr) *target.chosen = chosen;
     const bool has_json =
         std::find(call.args.begin(), call.args.end(), "--json") != call.args.end();
     // The verb that was called first has told them.

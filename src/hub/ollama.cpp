@@ -201,6 +201,23 @@ constexpr Known kKnown[] = {
     {"stop", "stop"},
 };
 
+// What Ollama takes where a model does not state it.
+struct Usual {
+    std::string_view value, flag;
+};
+constexpr Usual kUsual[] = {
+    {"0.8", "temp"}, {"40", "top-k"}, {"0.9", "top-p"}, {"1.1", "repeat-penalty"}};
+
+void add_usual(std::vector<ModelDefault>& settings) {
+    for (const auto& [value, flag] : kUsual) {
+        const bool is_stated =
+            std::any_of(settings.begin(), settings.end(),
+                        [&](const ModelDefault& setting) { return setting.key == flag; });
+        if (!is_stated)
+            settings.push_back({.key = std::string(flag), .values = {std::string(value)}});
+    }
+}
+
 // Those whose negative or zero value means "as usual".
 bool asks_for_nothing(std::string_view key, const Json& value) {
     if (!value.is_number()) return false;
@@ -224,6 +241,8 @@ Result<OllamaDefaults> parse_ollama_params(std::string_view json, const std::str
     for (const auto& item : parsed->items()) {
         const std::string& key = item.key();
         const Json& value = item.value();
+        for (const Json& one : value.is_array() ? value : Json::array({value}))
+            defaults.stated.push_back({key, as_flag_text(one).value_or(one.dump())});
         const auto* known =
             std::find_if(std::begin(kKnown), std::end(kKnown),
                          [&](const Known& known_one) { return known_one.ollama == key; });
@@ -255,6 +274,7 @@ Result<OllamaDefaults> read_ollama_defaults(const LocalModel& model) {
         KVIK_TRY(const std::string text, read_small_file(path, kMostLayerBytes));
         KVIK_TRY(defaults, parse_ollama_params(text, path));
     }
+    add_usual(defaults.settings);
     if (!manifest.system.empty()) {
         KVIK_TRY(defaults.system,
                  read_small_file(blob_path(folder, manifest.system), kMostLayerBytes));

@@ -5,7 +5,7 @@
 //         adapter, a projector and models cut into tensors are refused by name.
 // Errors  ErrorKind::file: a manifest or blob that is damaged or missing; unsupported: a layer that
 //         changes what the model computes and that kvik has not.
-// Source  what Ollama 0.1 to 0.12 write; a digest is used only if it is sha256 and 64 hex digits.
+// Source  what Ollama 0.1 to 0.12 write; defaults: Ollama's documentation of Modelfiles, PARAMETER. A digest is used only if it is sha256 and 64 hex digits.
 #pragma once
 
 #include <string>
@@ -36,13 +36,21 @@ struct ModelDefault {
     std::vector<std::string> values;
 };
 
+// A parameter as the manifest states it, by Ollama's name; "stop" may come several times.
+struct OllamaParameter {
+    std::string name, value;
+};
+
 struct OllamaDefaults {
+    std::vector<OllamaParameter> stated;
     std::vector<ModelDefault> settings;
     std::vector<std::string> not_used;  // parameters without an equivalent, and kinds of layers
     std::string system;                 // empty: none
 };
 
-// The layers of a model that find_ollama_models found.
+// The layers of a model that find_ollama_models found. Temperature, top_k, top_p and repeat_penalty
+// that the model does not state are Ollama's own defaults: without these small models repeat
+// themselves, and whoever takes a model of Ollama's expects its answers.
 Result<OllamaDefaults> read_ollama_defaults(const LocalModel& model);
 // Of a params layer. What asks for nothing (num_predict -1) is left out.
 Result<OllamaDefaults> parse_ollama_params(std::string_view json, const std::string& file);

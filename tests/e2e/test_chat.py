@@ -321,6 +321,80 @@ class Commands(Chat):
         self.says(cut, "/continue", STATUS)
         self.assertEqual(self.says(cut, "/answers", r"^\*   1  (.*)$").group(1), text)
 
+    def test_settings_and_the_system_message_go_on_too(self):
+        chat = self.ready("--system", "Be long.")
+        self.says(chat, "/set system Be brief.", "next turn")
+        self.says(chat, "/set top_k 7", "top_k 7")
+        self.says(chat, "/set stop END", "END")
+        self.says(chat, "Say alpha.", STATUS)
+        chat.enter("/bye")
+        self.ends(chat, 0)
+        for words in (("chat", MODEL), ("run", MODEL), (MODEL,)):
+            with self.subTest(words=words), Terminal(
+                    [BINARY, *words, "--resume", "--top-p", "0.5"],
+                    env={"HOME": str(self.home)}) as again:
+                again.wait_for_line(PROMPT)
+                self.says(again, "/system", "^Be brief.$")
+                self.says(again, "/set", r"(?s)^temp +0 .*^top_k +7 .*^top_p +0.5 .*^stop +END ")
+        with Terminal([BINARY, "chat", MODEL, "--resume", "--system", "Be kind."],
+                      env={"HOME": str(self.home)}) as again:
+            again.wait_for_line(PROMPT)
+            self.says(again, "/system", "^Be kind.$")
+
+    def kept(self):
+        files = list((self.home / ".local/state/kvik/chats").glob("*.json"))
+        self.assertEqual(len(files), 1, files)
+        return [(m["role"], m["content"]) for m in json.loads(files[0].read_text())["messages"]]
+
+    def test_what_was_asked_outlives_a_kill(self):
+        for end, while_reading in ((signal.SIGKILL, True), (signal.SIGKILL, False),
+                                   (signal.SIGTERM, True), (signal.SIGTERM, False),
+                                   (signal.SIGHUP, True), (signal.SIGHUP, False)):
+            with self.subTest(end=end, while_reading=while_reading), \
+                    tempfile.TemporaryDirectory() as home:
+                self.home = pathlib.Path(home)
+                slow = {"KVIK_ISA": "scalar"}
+                chat = self.ready("--ignore-eos", "--ubatch", "16", "--threads", "1", env=slow)
+                question = "word " * 400 if while_reading else "Tell me a story."
+                chat.enter(question)
+                chat.wait_for("reading the prompt" if while_reading else
+                              r"^>>> Tell.*\n(?!reading).*\w+ \w+")
+                os.kill(chat.program(NAME), end)
+                self.ends(chat, 128 + end)
+                kept = self.kept()
+                self.assertEqual(kept[0][1].strip(), question.strip())
+                said_something = end != signal.SIGKILL and not while_reading
+                self.assertEqual(len(kept), 2 if said_something else 1, kept)
+                if said_something:
+                    continue
+                again = self.ready_again(question)
+                again.press("C-u")
+                again.enter("/list")
+                again.wait_for("no messages")
+
+    def ready_again(self, question):
+        again = self.begin("--resume")
+        again.wait_for("has no answer yet: Enter sends it again")
+        again.wait_for(">>> " + question.split()[0])
+        return again
+
+    def test_an_end_at_the_prompt_is_a_clean_one(self):
+        chat = self.ready()
+        self.says(chat, "Say alpha.", STATUS)
+        chat.type("half a line")
+        chat.wait_for_line(">>> half a line")
+        os.kill(chat.program(NAME), signal.SIGTERM)
+        self.ends(chat, 128 + signal.SIGTERM)
+        self.assertEqual([role for role, _ in self.kept()], ["user", "assistant"])
+
+    def test_a_message_that_was_dropped_is_not_kept(self):
+        chat = self.ready("--ubatch", "16", "--threads", "1", env={"KVIK_ISA": "scalar"})
+        chat.enter("word " * 400)
+        chat.wait_for("reading the prompt")
+        chat.press("C-c")
+        chat.wait_for(r"the message is dropped\)\n>>>$")
+        self.assertEqual(list((self.home / ".local/state/kvik/chats").iterdir()), [])
+
     def test_an_answer_of_an_earlier_chat_goes_on(self):
         chat = self.ready("-n", "6", "--ignore-eos")
         self.says(chat, "Tell me a story.", STATUS)

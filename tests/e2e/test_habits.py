@@ -165,6 +165,27 @@ class LlamaCli(unittest.TestCase):
                 answers = kvik(*words, *QUICK, stdin="and\n/exit\n")
                 self.assertGreaterEqual(answers.count("\n"), 2, answers)
 
+    def test_what_is_piped_beside_a_prompt_is_told_of(self):
+        words = f"'{BINARY}' run '{MODEL}' hello -n 1 --temp 0"
+
+        def notes(script):
+            done = subprocess.run(["sh", "-c", script], capture_output=True, encoding="utf-8",
+                                  timeout=TIMEOUT_S, env=environment(), stdin=subprocess.DEVNULL)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stderr.count("stdin is not read beside PROMPT: --prompt-file - adds it")
+        self.assertEqual(notes(f"echo text | {words}"), 1)
+        self.assertEqual(notes(f"{words} < '{__file__}'"), 1)
+        self.assertEqual(notes(f"echo text | {words} --prompt-file -"), 0)
+        self.assertEqual(notes(f"printf 'a\\nb\\nc\\n' | while read -r line; do {words}; done"), 0)
+        self.assertEqual(notes(f"while read -r line; do {words}; break; done < '{__file__}'"), 0)
+        self.assertEqual(notes(words), 0)
+
+    def test_what_a_chat_alone_has_a_use_for_is_told(self):
+        for flags in (("--no-autosave",), ("--overflow", "truncate"), ("--no-wrap",)):
+            done = quick(*flags)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("kvik chat MODEL", done.stderr)
+
     def test_lengths_without_an_end_are_taken(self):
         for n in ("-1", "-2"):
             done = kvik_json("run", MODEL, "--raw", "--ids", "5,6", "--ctx", 16, "--ignore-eos",

@@ -6,7 +6,7 @@ import pathlib
 import tempfile
 import unittest
 
-from program import BINARY, MODEL, call, kvik, kvik_json
+from program import BINARY, GEMMA, MODEL, call, kvik, kvik_json
 from terminal import Terminal
 
 KIND = "application/vnd.ollama.image."
@@ -169,11 +169,93 @@ class Ollama(Stores):
                      arguments=("run", "wild:1", "Hi", "--json"))
         kvik("run", "wild:1", "Hi", "-n", "1", "--temp", "0", env=self.env)
 
+    def test_what_it_does_not_state_is_as_ollama_has_it(self):
+        self.add_ollama("registry.ollama.ai/library/plain/1")
+        self.add_ollama("registry.ollama.ai/library/plain/2", [
+            ("params", b'{"top_k":3,"repeat_penalty":1.3}')])
+        words = ("Tell me a story.", "-n", "12", "--seed", "5")
+
+        def ids(model, *flags):
+            return kvik_json("run", model, *words, *flags, env=self.env)["ids"]
+        usual = {"--temp": "0.8", "--top-k": "40", "--top-p": "0.9", "--repeat-penalty": "1.1"}
+
+        def by_flags(**changed):
+            flags = {**usual, **changed}
+            return ids(MODEL, *[word for pair in flags.items() for word in pair])
+        self.assertEqual(ids("plain:1"), by_flags())
+        self.assertEqual(ids("plain:2"), by_flags(**{"--top-k": "3", "--repeat-penalty": "1.3"}))
+        self.assertEqual(ids("plain:1", "--temp", "0"), by_flags(**{"--temp": "0"}))
+        config = self.home / "config.toml"
+        config.write_text("repeat-penalty = 1.0\n")
+        self.assertEqual(ids("plain:1", "--config", str(config)),
+                         by_flags(**{"--repeat-penalty": "1"}))
+        self.assertNotEqual(ids("plain:1"), ids(MODEL))
+
+    def test_a_stop_text_for_a_model_without_a_template(self):
+        self.add_ollama("registry.ollama.ai/library/base/1", [
+            ("params", b'{"temperature":0,"stop":["<end_of_turn>","\\n\\n"],"num_predict":40}'),
+            ("template", b"{{ .Prompt }}")])
+        (self.ollama / f"blobs/sha256-{WEIGHTS}").unlink()
+        (self.ollama / f"blobs/sha256-{WEIGHTS}").symlink_to(GEMMA)
+        done = call("run", "base:1", "The capital of France is", env=self.env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("it completes the prompt", done.stderr)
+        self.assertNotIn("\n\n", done.stdout)
+        got = kvik_json("run", "base:1", "The capital of France is", env=self.env)
+        self.assertIsNone(got["template"])
+        self.assertEqual(got["ids"], kvik_json(
+            "run", GEMMA, "The capital of France is", "--temp", "0", "-n", "40", "--stop",
+            "<end_of_turn>", "--stop", "\n\n", "--top-k", "40", "--top-p", "0.9",
+            "--repeat-penalty", "1.1", env=self.env)["ids"])
+
+    def test_show_has_what_the_manifest_says(self):
+        self.add_ollama("registry.ollama.ai/library/smol/135m", [
+            ("params", b'{"temperature":0.3,"stop":["</s>","a b"],"mirostat":2}'),
+            ("system", b"You are a pirate.\nArr.")])
+        stated = [["temperature", "0.3"], ["stop", "</s>"], ["stop", "a b"], ["mirostat", "2"]]
+        self.assertEqual(kvik("show", "smol:135m", "--system", env=self.env),
+                         "You are a pirate.\nArr.\n")
+        lines = kvik("show", "smol:135m", "--parameters", env=self.env).splitlines()
+        self.assertEqual(sorted(line.split(None, 1) for line in lines), sorted(stated))
+        told = kvik_json("show", "smol:135m", env=self.env)["ollama"]
+        self.assertEqual((told["name"], told["system"]), ("smol:135m", "You are a pirate.\nArr."))
+        self.assertEqual(sorted([p["name"], p["value"]] for p in told["parameters"]),
+                         sorted(stated))
+        text = kvik("show", "smol:135m", env=self.env)
+        for word in ("Ollama's smol:135m", "temperature", "a b", "You are a pirate."):
+            self.assertIn(word, text)
+        file = kvik("show", "smol:135m", "--modelfile", env=self.env)
+        for line in ('SYSTEM """You are a pirate.', 'PARAMETER stop "a b"',
+                     "PARAMETER temperature 0.3"):
+            self.assertIn("\n" + line, file)
+        self.assertIsNone(kvik_json("show", MODEL, env=self.env)["ollama"])
+        self.refused(2, "--system", "Ollama", arguments=("show", MODEL, "--system"))
+        self.refused(2, "--template", arguments=("show", MODEL, "--system", "--template"))
+        self.refused(2, "ollama show --license", arguments=("show", MODEL, "--license"))
+
+    def test_chats_of_models_that_share_their_weights_are_apart(self):
+        self.env["XDG_STATE_HOME"] = str(self.home / "state")
+        for name in ("one", "two"):
+            self.add_ollama(f"registry.ollama.ai/library/{name}/1", [
+                ("params", b'{"temperature":0,"num_predict":2}'), ("system", b"I am " + name.encode())])
+        for name in ("one", "two"):
+            with Terminal([BINARY, f"{name}:1"], env=self.env) as chat:
+                chat.wait_for_line(">>>")
+                chat.enter(f"Hello {name}")
+                chat.wait_for(r"- ctx \d+")
+                chat.enter("/bye")
+                chat.wait_for(r"status 0")
+        with Terminal([BINARY, "run", "one:1", "--resume"], env=self.env) as chat:
+            chat.wait_for(r"going on after 3 messages")
+            chat.enter("/list")
+            chat.wait_for(r"system +I am one\n +1 user +Hello one")
+
     def test_chat_takes_them_too(self):
         self.add_ollama("registry.ollama.ai/library/smol/135m", [
             ("params", b'{"temperature":0,"num_predict":3}'), ("system", b"Answer in French.")])
         said = kvik("chat", "smol:135m", stdin="Hello\n", env=self.env)
-        flags = ("--temp", "0", "-n", "3", "--system", "Answer in French.")
+        flags = ("--temp", "0", "-n", "3", "--system", "Answer in French.", "--top-k", "40",
+                 "--top-p", "0.9", "--repeat-penalty", "1.1")
         self.assertEqual(said, kvik("chat", MODEL, *flags, stdin="Hello\n", env=self.env))
 
     def test_what_it_brings_is_told_once_and_in_whole_words(self):
@@ -185,7 +267,7 @@ class Ollama(Stores):
                                                      env=self.env) as chat:
                 chat.wait_for_line(">>>")
                 said = " ".join(chat.screen().split())
-                for phrase in ("kvik: smol:135m (Ollama) sets -n 3, --temp 0, a system message",
+                for phrase in ("kvik: smol:135m (Ollama) sets -n 3, --temp 0, --top-k 40",
                                "the chat template is the GGUF's own"):
                     self.assertEqual(said.count(phrase), 1, chat.screen())
 
@@ -225,6 +307,54 @@ class Ollama(Stores):
         text = kvik("list", env=self.env)
         self.assertNotIn("\x1b", text)
         self.assertIn("a\\x1b[2Jb", text)
+
+
+class Listing(Stores):
+    def test_a_part_of_a_name_chooses(self):
+        self.add_ollama("registry.ollama.ai/library/smol/135m")
+        self.add_ollama("registry.ollama.ai/library/other/1")
+        self.add_file(self.lmstudio / "pub/Smol-GGUF/Smol-Q4_1.gguf")
+        found = {model["name"] for model in kvik_json("list", "SMOL", env=self.env)["models"]}
+        self.assertEqual(found, {"smol:135m", "pub/Smol-GGUF/Smol-Q4_1.gguf"})
+        done = call("list", "nothing-like-it", env=self.env)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertIn("no name has nothing-like-it in it", done.stderr)
+
+    def test_what_its_head_says_cannot_be_run_is_told(self):
+        whole = pathlib.Path(MODEL).read_bytes()
+        for name, data in (("cut", whole[:100_000]), ("short", whole[:-1000]), ("no", b"no model"),
+                           ("other", whole[:200_000].replace(b"llama", b"alpac") +
+                            whole[200_000:])):
+            path = self.lmstudio / f"pub/{name}/{name}-Q4_1.gguf"
+            path.parent.mkdir(parents=True)
+            path.write_bytes(data)
+        self.add_file(self.lmstudio / "pub/good/good-Q4_1.gguf")
+        problems = {model["name"].split("/")[1]: model["problem"] for model in self.listed()}
+        self.assertEqual({name for name, problem in problems.items() if problem},
+                         {"cut", "short", "no", "other"})
+        for name, problem in problems.items():
+            done = call("run", f"pub/{name}/{name}-Q4_1.gguf", "Hi", "-n", "1", env=self.env)
+            self.assertEqual(done.returncode == 0, problem is None, done.stderr)
+        text = kvik("list", env=self.env)
+        self.assertIn(" 8 B ", text)
+        self.assertIn("cannot run: ~/.lmstudio/", text)
+
+    def test_it_fits_the_terminal(self):
+        self.add_ollama("registry.ollama.ai/library/smol/135m")
+        self.add_ollama("registry.ollama.ai/library/gone/1", weights="d" * 64)
+        self.add_file(self.lmstudio / "a-publisher/A-Repository-With-A-Long-Name/Model-Q4_1.gguf")
+        for columns in (80, 40):
+            with self.subTest(columns=columns), Terminal([BINARY, "list"], columns=columns,
+                                                         env=self.env) as terminal:
+                terminal.wait_for("status 0")
+                screen = terminal.screen()
+                whole = screen.replace("\n", "")
+                self.assertIn("a-publisher/A-Repository-With-A-Long-Name/Model-Q4_1.gguf", whole)
+                self.assertIn("sha256-dddddddddddd...", whole)
+                if columns == 80:
+                    self.assertRegex(screen, r"(?m)^smol:135m +\d+\.\d MiB  Q4_1 +Ollama +\d{4}-")
+                else:
+                    self.assertRegex(screen, r"(?m)^smol:135m\n    \d+\.\d MiB Q4_1, Ollama, \d{4}-")
 
 
 class LmStudio(Stores):
@@ -294,8 +424,9 @@ class HuggingFace(Stores):
                           for model in found], [("gpt2", "safetensors", str(snapshot), 5)])
         self.assertIn("1 of its 2 parts are missing", found[0]["problem"])
         (snapshot / "model-00002-of-00002.safetensors").write_bytes(b"678")
-        self.assertEqual([(model["problem"], model["files"], model["bytes"])
-                          for model in self.listed()], [(None, 2, 8)])
+        found = self.listed()
+        self.assertEqual([(model["files"], model["bytes"]) for model in found], [(2, 8)])
+        self.assertIn("config.json: key 'model_type'", found[0]["problem"])
 
     def test_revisions_have_names(self):
         self.add_snapshot("Owner/Repo", COMMIT, "m-Q8_0.gguf", ref="main")

@@ -67,12 +67,15 @@ struct FetchWish {
     bool is_offline = false;  // --offline
 };
 
+struct ChosenModel;
+
 // The verb's MODEL: a path, or a name that becomes one (model_choice.h). A verb that answers gives
 // `system` too, for the system message that such a model comes with.
 struct ModelTarget {
     std::string* path = nullptr;
     std::optional<std::string>* system = nullptr;
     std::shared_ptr<FetchWish> fetch = {};  // set by the table's own flags
+    ChosenModel* chosen = nullptr;  // all that is known of it
 };
 
 // What flags are set to where nothing above says it: first the configuration file, read once

@@ -1,5 +1,7 @@
 #include "cli/flags/inspect_flags.h"
 
+#include <fmt/format.h>
+
 namespace kvik::cli {
 
 Flags list_flags(ListOptions& options) {
@@ -7,6 +9,10 @@ Flags list_flags(ListOptions& options) {
         "list",
         "The models that Ollama, LM Studio and the Hugging Face cache (where kvik pull puts "
         "them, too) have on this machine. A name is taken wherever a MODEL is.");
+    flags.argument({.name = "PART",
+                    .help = "only models whose names have this in them, in any case",
+                    .set = into(options.part),
+                    .presence = Presence::optional});
     flags.add({.name = "--json", .help = "one JSON object", .set = turn_on(options.json)});
     flags.epilogue(
         "Folders: OLLAMA_MODELS, else ~/.ollama/models, and /usr/share/ollama/.ollama/models;\n"
@@ -44,13 +50,27 @@ Flags pull_flags(PullOptions& options) {
 
 Flags show_flags(ShowOptions& options) {
     Flags flags("show", "What a model holds, and the memory it needs. Weights are not read.");
-    add_model(flags, options.path);
+    add_model(flags, options.path, nullptr, &options.chosen);
     flags.add({.name = "--check",
                .help = "read and decode every weight: would it load, is any number broken?",
                .set = turn_on(options.check)});
-    flags.add({.name = "--template",
-               .help = "the whole chat template, and nothing else",
-               .set = turn_on(options.template_alone)});
+    const auto alone = [&](const char* name, const char* help) {
+        flags.add(
+            {.name = name, .help = help, .set = [&options, name](std::string_view) -> Result<void> {
+                 if (!options.alone.empty())
+                     return fail(ErrorKind::usage,
+                                 fmt::format("stands alone, {} is given too", options.alone));
+                 options.alone = name;
+                 return {};
+             }});
+    };
+    alone("--template", "the whole chat template, and nothing else");
+    alone("--system", "the system message of a model of Ollama's, and nothing else");
+    alone("--parameters", "the parameters of a model of Ollama's, and nothing else");
+    alone("--modelfile", "all that kvik takes of a model of Ollama's, written as a Modelfile");
+    flags.add({.name = "--license",
+               .set = refuse("kvik does not read licences: ollama show --license prints it"),
+               .standing = Standing::hidden});
     flags.add(
         {.name = "--tensors", .help = "every tensor too", .set = turn_on(options.every_tensor)});
     flags.add({.name = "--json", .help = "one JSON object", .set = turn_on(options.json)});

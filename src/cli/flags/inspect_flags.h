@@ -8,11 +8,13 @@
 #include <string>
 
 #include "cli/flags/options.h"
+#include "cli/model_choice.h"
 #include "cli/pull_model.h"
 
 namespace kvik::cli {
 
 struct ListOptions {
+    std::string part;  // of the names that are listed
     bool json = false;
 };
 
@@ -27,7 +29,9 @@ Flags pull_flags(PullOptions& options);
 
 struct ShowOptions {
     std::string path;
-    bool json = false, check = false, template_alone = false, every_tensor = false;
+    ChosenModel chosen;
+    bool json = false, check = false, every_tensor = false;
+    std::string alone;  // "--template": nothing but that
 };
 
 Flags show_flags(ShowOptions& options);

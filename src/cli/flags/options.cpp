@@ -7,9 +7,10 @@
 
 namespace kvik::cli {
 
-void add_model(Flags& flags, std::string& path, std::optional<std::string>* system) {
+void add_model(Flags& flags, std::string& path, std::optional<std::string>* system,
+               ChosenModel* chosen) {
     const auto fetch = std::make_shared<FetchWish>();
-    flags.set_model({.path = &path, .system = system, .fetch = fetch});
+    flags.set_model({.path = &path, .system = system, .fetch = fetch, .chosen = chosen});
     flags.heading("Model");
     flags.argument(
         {.name = "MODEL",

@@ -15,9 +15,10 @@ struct AnswerOptions {
     std::vector<std::string> stop;
 };
 
-// MODEL, -m, -hf and --offline, and where the model's own system message goes if the verb has a use
-// for one.
-void add_model(Flags& flags, std::string& path, std::optional<std::string>* system = nullptr);
+// MODEL, -m, -hf and --offline; where the model's own system message goes if the verb has a use for
+// one, and what else is known of the model.
+void add_model(Flags& flags, std::string& path, std::optional<std::string>* system = nullptr,
+               ChosenModel* chosen = nullptr);
 // `threads`: the verb takes several numbers of threads, which go there instead of into `engine`.
 void add_engine_flags(Flags& flags, EngineOptions& engine,
                       std::vector<uint32_t>* threads = nullptr);

@@ -85,6 +85,20 @@ Flags run_flags(RunOptions& options) {
                .set = [](std::string_view) { return Result<void>(); },
                .aliases = {"--single-turn"},
                .standing = Standing::hidden});
+    flags.add({.name = "--resume",
+               .help = "kvik chat goes on with the last conversation with this model",
+               .set = turn_on(options.resumes)});
+    // What chat, which these go to, says of them.
+    for (const char* name : {"--no-autosave", "--no-wrap", "--overflow", "--invalidation"}) {
+        const bool is_switch = std::string_view(name).starts_with("--no-");
+        flags.add({.name = name,
+                   .value = is_switch ? "" : "WORD",
+                   .set = [&options, name](std::string_view) -> Result<void> {
+                       options.of_chat = name;
+                       return {};
+                   },
+                   .standing = Standing::hidden});
+    }
     flags.add({.name = "--ids",
                .value = "IDS",
                .help = "the prompt as token ids: 1,2,3, [1,2,3] or @file.json",
@@ -112,7 +126,7 @@ Flags run_flags(RunOptions& options) {
 
 Flags chat_flags(ChatFlags& options) {
     Flags flags("chat", "A conversation. Each line is a message; /help lists the commands.");
-    add_model(flags, options.engine.model_path, &options.model_system);
+    add_model(flags, options.engine.model_path, &options.model_system, &options.model);
     add_prompt_flags(flags, options.first_message, "the first message");
     flags.heading("Conversation");
     flags.add({.name = "--system",

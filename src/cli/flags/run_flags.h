@@ -13,6 +13,7 @@
 #include "cli/chat_loop.h"
 #include "cli/flags/options.h"
 #include "cli/flags/prompt_flags.h"
+#include "cli/model_choice.h"
 
 namespace kvik::cli {
 
@@ -34,7 +35,8 @@ struct RunOptions {
     std::optional<std::string> system, model_system;
     std::optional<std::vector<TokenId>> ids;
     bool raw = false, conversation = false, json = false, logits_hash = false, kv_report = false;
-    bool wants_chat = false, no_wrap = false, verbose = false;
+    bool wants_chat = false, resumes = false, no_wrap = false, verbose = false;
+    std::string of_chat;  // a flag that only a conversation has a use for
 };
 
 Flags run_flags(RunOptions& options);
@@ -44,6 +46,7 @@ struct ChatFlags {
     ChatOptions chat;
     PromptSource first_message;
     std::optional<std::string> model_system;
+    ChosenModel model;
 };
 
 Flags chat_flags(ChatFlags& options);

@@ -19,12 +19,13 @@ namespace {
 namespace fs = std::filesystem;
 
 // The name of the file as far as it is plain, and a digest of where it is.
-std::string key_of(const std::string& model_path) {
+std::string key_of(const std::string& model_path, const std::string& its_name) {
     constexpr size_t kMostLetters = 60, kDigits = 12;
     std::error_code error;
     fs::path whole = fs::weakly_canonical(model_path, error);
     if (error) whole = model_path;
-    std::string name = whole.filename().string().substr(0, kMostLetters);
+    std::string name =
+        (its_name.empty() ? whole.filename().string() : its_name).substr(0, kMostLetters);
     std::replace_if(
         name.begin(), name.end(),
         [](char c) { return !std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_'; },
@@ -37,8 +38,14 @@ std::string key_of(const std::string& model_path) {
 
 }  // namespace
 
-Autosave::Autosave(std::string folder, const std::string& model_path)
-    : folder_(std::move(folder)), key_(key_of(model_path)) {}
+Autosave::Autosave(std::string folder, const std::string& model_path, const std::string& name)
+    : folder_(std::move(folder)), key_(key_of(model_path, name)) {}
+
+void Autosave::drop() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+    path_.clear();
+    last_.clear();
+}
 
 std::vector<std::string> Autosave::all_by_time() const {
     std::vector<std::pair<fs::file_time_type, std::string>> found;

@@ -85,6 +85,7 @@ int LineEditor::Impl::get(EditLine* editor, wchar_t* character) {
     Impl& impl = static_cast<Impl&>(state_of(editor));
     for (;;) {
         if (impl.interrupts.take()) {
+            if (impl.interrupts.ended_by() != 0) return 0;
             *character = kInterruptKey;
             return 1;
         }

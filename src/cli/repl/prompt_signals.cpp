@@ -9,7 +9,7 @@ namespace kvik::cli {
 
 PromptSignals::PromptSignals() {
     ::sigemptyset(&mask_);
-    for (const int signal : {SIGWINCH, SIGTSTP, SIGCONT, SIGHUP, SIGTERM, SIGQUIT}) {
+    for (const int signal : {SIGWINCH, SIGTSTP, SIGCONT, SIGQUIT}) {
         struct sigaction action {};
         if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN)
             ::sigaddset(&mask_, signal);
