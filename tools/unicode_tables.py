@@ -2,12 +2,16 @@
 """Writes src/text/unicode_tables.cpp: the character tables that token ids hang on.
 
 Classes, scripts and cases are those of Unicode 16.0 (what the expressions of `tokenizers` 0.23 know),
-normalisation is that of Unicode 9.0 (what its normalisers know). Needs, from PyPI, unicodedata2 16.0.0
-(categories, decompositions), fonttools 4.60.2 (scripts), regex 2026.11.19 (cases), and Perl 5.36 (which
-characters Unicode 9.0 had). tests/oracles/unicode_classes.py holds the result against `tokenizers`."""
+normalisation is that of Unicode 9.0 (what its normalisers know). Needs CPython 3.11 (cases of what
+Unicode 14.0 had) and, from PyPI, unicodedata2 16.0.0 (categories, digits, decompositions), fonttools
+4.60.2 (scripts), regex 2026.11.19 (which characters differ in case alone, properties), and Perl 5.36
+(which characters Unicode 9.0 had). tests/oracles/unicode_classes.py holds the result against
+`tokenizers` and against CPython."""
 import pathlib
 import subprocess
+import unicodedata
 
+import regex
 import regex._regex
 import unicodedata2
 from fontTools.unicodedata import script
@@ -33,6 +37,57 @@ def of_unicode_9():
     return {int(line) for line in subprocess.run(["perl", "-e", program], capture_output=True, check=True, text=True).stdout.split()}
 
 
+def alike(code, category):
+    """Characters that differ from it in case alone, of Unicode 16.0."""
+    return [a for a in regex._regex.get_all_cases(regex.I | regex.U, code) if category[a] != "Cn"]
+
+
+def traits(category):
+    """What a character is beyond its category, a bit each: upper case, lower case, passed over when the
+    end of a word is looked for, a digit, a number."""
+    is_a = {name: regex.compile(rf"\p{{{name}}}") for name in ("Uppercase", "Lowercase", "Case_Ignorable")}
+    out = []
+    for c in range(END):
+        kind, text = category[c], chr(c)
+        if kind == "Cn" or kind == "Cs":
+            out.append(0)
+            continue
+        upper, lower, passed = (bool(is_a[name].match(text)) for name in is_a)
+        implied = kind in ("Mn", "Me", "Cf", "Lm", "Sk")
+        assert passed or not implied, hex(c)
+        digit, number = unicodedata2.digit(text, None) is not None, unicodedata2.numeric(text, None) is not None
+        assert (digit or kind != "Nd") and (number or kind not in ("Nd", "Nl", "No")), hex(c)
+        out.append((upper and kind != "Lu") | (lower and kind != "Ll") << 1 | (passed and not implied) << 2
+                   | (digit and kind != "Nd") << 3 | (number and kind not in ("Nd", "Nl", "No")) << 4)
+    return out
+
+
+def case_maps(category):
+    """character -> (lower, upper, title), each a text: as CPython has them, and what is newer from its pair."""
+    assert unicodedata.unidata_version == "14.0.0"
+    out = {}
+    for c in range(END):
+        if category[c] in ("Cn", "Cs"):
+            continue
+        text = chr(c)
+        maps = text.lower(), text.upper(), text.title()
+        pair = alike(c, category)
+        if any(unicodedata.category(chr(a)) == "Cn" for a in pair) and len(pair) == 2:
+            upper, lower = sorted(map(chr, pair), key=lambda a: unicodedata2.category(a) == "Ll")
+            maps = lower, upper, upper
+        if maps != (text, text, text):
+            out[c] = maps
+    return out
+
+
+def maps_of(pairs):
+    return [f"{{0x{c:X}, 0x{ord(to):X}}}" for c, to in pairs]
+
+
+def three(text):
+    return "{" + ", ".join(f"0x{code:X}" for code in ([*map(ord, text)] + [0, 0])[:3]) + "}"
+
+
 def array(name, kind, items):
     lines, line = [], "   "
     for item in items:
@@ -55,13 +110,15 @@ def main():
     # Characters that differ in case alone, each beside the lowest of them.
     cases = []
     for c in range(END):
-        alike = [a for a in regex._regex.get_all_cases(regex.I | regex.U, c) if category[a] != "Cn"]
         # I with a dot and i without one fold to themselves but in Turkish.
         if category[c] == "Cn" or c in (0x130, 0x131):
             continue
-        alike = [a for a in alike if a not in (0x130, 0x131)]
-        if min(alike, default=c) < c:
-            cases.append((c, min(alike)))
+        lowest = min((a for a in alike(c, category) if a not in (0x130, 0x131)), default=c)
+        if lowest < c:
+            cases.append((c, lowest))
+    maps = case_maps(category)
+    special = {c: m for c, m in maps.items() if len(m[1]) > 1 or len(m[2]) > 1}
+    single = {c: m for c, m in maps.items() if c not in special}
     old = of_unicode_9()
     combining = [unicodedata2.combining(chr(c)) if c in old else 0 for c in range(END)]
     parts = []
@@ -86,6 +143,11 @@ namespace {{
 {array("kScripts", "uint32_t", packed(runs(scripts)))}
 {array("kCombining", "uint32_t", packed(runs(combining)))}
 {array("kCases", "CasePair", [f"{{0x{a:X}, 0x{b:X}}}" for a, b in cases])}
+{array("kTraits", "uint32_t", packed(runs(traits(category))))}
+{array("kLower", "CaseMap", maps_of((c, m[0]) for c, m in maps.items() if len(m[0]) == 1 and m[0] != chr(c)))}
+{array("kUpper", "CaseMap", maps_of((c, m[1]) for c, m in single.items() if m[1] != chr(c)))}
+{array("kTitle", "CaseMap", maps_of((c, m[2]) for c, m in single.items() if m[2] != m[1]))}
+{array("kSpecial", "SpecialCase", [f"{{0x{c:X}, {three(m[1])}, {three(m[2])}}}" for c, m in special.items()])}
 {array("kParts", "Decomposition", [f"{{0x{c:X}, 0x{a:X}, 0x{b:X}, {w}}}" for c, a, b, w in parts])}
 // clang-format on
 
@@ -102,6 +164,21 @@ std::span<const uint32_t> unicode_combining_classes() {{
 }}
 std::span<const CasePair> unicode_case_pairs() {{
     return kCases;
+}}
+std::span<const uint32_t> unicode_traits() {{
+    return kTraits;
+}}
+std::span<const CaseMap> unicode_lower() {{
+    return kLower;
+}}
+std::span<const CaseMap> unicode_upper() {{
+    return kUpper;
+}}
+std::span<const CaseMap> unicode_title() {{
+    return kTitle;
+}}
+std::span<const SpecialCase> unicode_special_cases() {{
+    return kSpecial;
 }}
 std::span<const Decomposition> unicode_decompositions() {{
     return kParts;

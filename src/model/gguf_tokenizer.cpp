@@ -111,7 +111,10 @@ bool has_bos_habit(std::string_view pre) {
     return pattern != nullptr && pattern->bos == BosHabit::first;
 }
 
-// The Qwen2 tokenizers compose characters first; GGUF has no key for it.
+// The Qwen2 tokenizers compose characters first; GGUF has no key for it, and llama.cpp does not. Of
+// Qwen2's model type, which the models of deepseek-r1-qwen have, Transformers 5.24 makes a
+// Qwen2Tokenizer with NFC whatever class and normaliser the files name. Those of qwen35 do not:
+// tests/oracles/vocabularies.py.
 bool composes_characters(std::string_view pre) {
     return pre == "qwen2" || pre == "deepseek-r1-qwen";
 }

@@ -32,7 +32,8 @@ static_assert(kAlphabet.character[' '] == 0x120 && kAlphabet.character[0xAD] == 
 
 }  // namespace
 
-void append_spelled_bytes(std::string_view spelling, std::string& bytes) {
+bool append_spelled_bytes(std::string_view spelling, std::string& bytes) {
+    bool is_spelled = true;
     for (size_t i = 0; i < spelling.size(); ++i) {
         const uint8_t lead = static_cast<uint8_t>(spelling[i]);
         uint32_t character = lead;
@@ -49,8 +50,10 @@ void append_spelled_bytes(std::string_view spelling, std::string& bytes) {
             bytes += static_cast<char>(kAlphabet.byte[character]);
         else
             bytes.append(spelling, i, n_bytes);
+        is_spelled = is_spelled && known;
         i += n_bytes - 1;
     }
+    return is_spelled;
 }
 
 std::string spelled_byte(uint8_t byte) {

@@ -13,8 +13,8 @@
 namespace kvik {
 
 // Appends the bytes that `spelling` stands for. A character outside of the alphabet stands for its
-// own bytes.
-void append_spelled_bytes(std::string_view spelling, std::string& bytes);
+// own bytes; says whether there was none.
+bool append_spelled_bytes(std::string_view spelling, std::string& bytes);
 
 // The character of a byte, in UTF-8.
 std::string spelled_byte(uint8_t byte);

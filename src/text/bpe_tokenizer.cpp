@@ -76,23 +76,30 @@ class BpeTokenizer final : public VocabTokenizer {
 
 void add_pieces(const TokenizerSpec& spec, Vocab& vocab) {
     PieceTable& pieces = vocab.pieces;
+    std::vector<TokenId> unspelled;  // merges lead to none of these where others have their bytes
     for (size_t i = 0; i < spec.tokens.size(); ++i) {
         const TokenType type = vocab.types[i];
         // Special tokens are written in the text as they are, all others in the byte alphabet.
         if (type == TokenType::control || type == TokenType::unknown ||
             type == TokenType::user_defined)
             pieces.pool() += spec.tokens[i];
-        else
-            append_spelled_bytes(spec.tokens[i], pieces.pool());
+        else if (!append_spelled_bytes(spec.tokens[i], pieces.pool()))
+            unspelled.push_back(static_cast<TokenId>(i));
         pieces.close_piece();
     }
+    auto next = unspelled.begin();
     for (size_t i = 0; i < spec.tokens.size(); ++i) {
         const TokenType type = vocab.types[i];
+        if (next != unspelled.end() && *next == static_cast<TokenId>(i)) {
+            ++next;
+            continue;
+        }
         if (type == TokenType::control || type == TokenType::unknown ||
             type == TokenType::user_defined || spec.tokens[i].empty())
             continue;
         (void)pieces.index(static_cast<TokenId>(i));  // of a token twice the lower id stands
     }
+    for (const TokenId id : unspelled) (void)pieces.index(id);
     // A merge may make a user-defined token, unless an ordinary one has the same bytes.
     for (size_t i = 0; i < spec.tokens.size(); ++i)
         if (vocab.types[i] == TokenType::user_defined && !spec.tokens[i].empty())

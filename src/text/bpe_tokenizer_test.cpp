@@ -133,6 +133,20 @@ TEST(BpeTokenizer, takes_whole_pieces_first_where_its_pattern_says_so) {
     EXPECT_EQ(tokenizer->encode("xyz", Specials::as_text), Ids{*tokenizer->find("xyz")});
 }
 
+TEST(BpeTokenizer, no_merge_makes_a_token_that_is_not_written_in_the_alphabet) {
+    TokenizerSpec spec = testing::tiny_bpe_spec();
+    for (const std::string& token :
+         {std::string("\u200d"), spelled_byte(0xE2) + spelled_byte(0x80),
+          spelled_byte(0xE2) + spelled_byte(0x80) + spelled_byte(0x8D)}) {
+        spec.tokens.push_back(token);
+        spec.types.push_back(TokenType::normal);
+    }
+    spec.merges.push_back(spelled_byte(0xE2) + " " + spelled_byte(0x80));
+    spec.merges.push_back(spelled_byte(0xE2) + spelled_byte(0x80) + " " + spelled_byte(0x8D));
+    const TokenId spelled = static_cast<TokenId>(spec.tokens.size() - 1);
+    EXPECT_EQ(testing::tokenizer_of(spec)->encode("\u200d", Specials::as_text), Ids{spelled});
+}
+
 TEST(BpeTokenizer, keeps_the_first_rank_of_a_pair_that_is_written_twice) {
     TokenizerSpec spec = testing::tiny_bpe_spec();
     spec.merges = {"e r", "t h", "h e", "e r"};

@@ -29,6 +29,36 @@ CodePoints from_runs(std::span<const uint32_t> runs, Wanted wanted) {
 
 }  // namespace
 
+uint32_t code_point_of(std::string_view character) {
+    const auto tail = [&](size_t i) { return uint32_t{static_cast<uint8_t>(character[i])} & 0x3F; };
+    const uint32_t lead = static_cast<uint8_t>(character[0]);
+    switch (character.size()) {
+        case 1:
+            return lead;
+        case 2:
+            return (lead & 31) << 6 | tail(1);
+        case 3:
+            return (lead & 15) << 12 | tail(1) << 6 | tail(2);
+        default:
+            return (lead & 7) << 18 | tail(1) << 12 | tail(2) << 6 | tail(3);
+    }
+}
+
+void append_utf8(std::string& to, uint32_t code_point) {
+    const auto tail = [&](int shift) {
+        return static_cast<char>(0x80 | (code_point >> shift & 0x3F));
+    };
+    if (code_point < 0x80) {
+        to += static_cast<char>(code_point);
+    } else if (code_point < 0x800) {
+        to += {static_cast<char>(0xC0 | code_point >> 6), tail(0)};
+    } else if (code_point < 0x10000) {
+        to += {static_cast<char>(0xE0 | code_point >> 12), tail(6), tail(0)};
+    } else {
+        to += {static_cast<char>(0xF0 | code_point >> 18), tail(12), tail(6), tail(0)};
+    }
+}
+
 std::optional<CodePoints> CodePoints::property(std::string_view name) {
     const auto is_named = [name](std::string_view one) {
         return !name.empty() && (one == name || (name.size() == 1 && one.starts_with(name)));

@@ -1,4 +1,4 @@
-// CodePoints: a set of characters.
+// Characters as numbers, and CodePoints, a set of them.
 //
 // Cost      every operation is linear in the ranges of its sets, some hundreds.
 // Invariant ranges ascend, are disjoint and do not touch; characters are 0 .. 0x10FFFF.
@@ -6,12 +6,16 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace kvik {
 
 inline constexpr uint32_t kLastCodePoint = 0x10FFFF;
+
+uint32_t code_point_of(std::string_view character);  // of its bytes, valid UTF-8
+void append_utf8(std::string& to, uint32_t code_point);
 
 class CodePoints {
   public:

@@ -29,21 +29,6 @@ CodePoints one(uint32_t character) {
     return {character, character};
 }
 
-uint32_t character_in(std::string_view unit) {
-    const auto byte = [&](size_t i) { return uint32_t{static_cast<uint8_t>(unit[i])}; };
-    switch (unit.size()) {
-        case 1:
-            return byte(0);
-        case 2:
-            return (byte(0) & 31) << 6 | (byte(1) & 63);
-        case 3:
-            return (byte(0) & 15) << 12 | (byte(1) & 63) << 6 | (byte(2) & 63);
-        default:
-            return (byte(0) & 7) << 18 | (byte(1) & 63) << 12 | (byte(2) & 63) << 6 |
-                   (byte(3) & 63);
-    }
-}
-
 // What stands for one character: a single one, which may begin or end a range, or a set.
 struct Atom {
     CodePoints set;
@@ -165,7 +150,7 @@ class Translator {
     std::optional<Atom> read_atom() {
         if (now() != '\\') {
             const size_t n_bytes = utf8_unit(rest()).n_bytes;
-            const uint32_t character = character_in(rest().substr(0, n_bytes));
+            const uint32_t character = code_point_of(rest().substr(0, n_bytes));
             at_ += n_bytes;
             return Atom{one(character), character};
         }

@@ -138,6 +138,8 @@ TEST(Pretokenizer, takes_a_long_run_of_one_kind_whole) {
         const std::string letters(100'000, 'a');
         EXPECT_EQ(split(pattern.name, letters), Pieces{letters});
         const std::string spaces(100'000, ' ');
+        if (pattern.name == "jais-2" || pattern.name == "chameleon")
+            continue;  // cut spaces by number
         EXPECT_EQ(split(pattern.name, spaces), Pieces{spaces});
     }
 }

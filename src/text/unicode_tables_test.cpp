@@ -1,5 +1,5 @@
-// The tables that ids hang on are those of `tokenizers` 0.23, whatever the machine has:
-// tests/oracles/unicode_classes.py recorded what it takes for what.
+// The tables that ids hang on are those of `tokenizers` 0.23 and what chat templates see is what
+// CPython's str says, whatever the machine has: tests/oracles/unicode_classes.py recorded both.
 #include "text/unicode_tables.h"
 
 #include <fmt/format.h>
@@ -11,6 +11,7 @@
 
 #include "base/digest.h"
 #include "text/code_points.h"
+#include "text/jinja/unicode.h"
 #include "text/utf8_nfc.h"
 
 namespace kvik {
@@ -44,11 +45,9 @@ size_t for_each_in(const CodePoints& set, Each each) {
 }
 
 std::string utf8_of(uint32_t code) {
-    const auto tail = [&](int shift) { return static_cast<char>(0x80 | (code >> shift & 0x3F)); };
-    if (code < 0x80) return {static_cast<char>(code)};
-    if (code < 0x800) return {static_cast<char>(0xC0 | code >> 6), tail(0)};
-    if (code < 0x10000) return {static_cast<char>(0xE0 | code >> 12), tail(6), tail(0)};
-    return {static_cast<char>(0xF0 | code >> 18), tail(12), tail(6), tail(0)};
+    std::string bytes;
+    append_utf8(bytes, code);
+    return bytes;
 }
 
 TEST(UnicodeTables, every_character_is_of_the_class_that_was_recorded) {
@@ -87,6 +86,55 @@ TEST(UnicodeTables, every_character_composes_and_sorts_as_was_recorded) {
         lines += '\n';
     }
     EXPECT_EQ(digest_of(lines), record()["nfc"].get<std::string>());
+}
+
+std::string cased(std::string_view text, jinja::Case form) {
+    std::string out;
+    for (jinja::CaseWalk walk(text); !walk.done();) out += walk.next(form);
+    return out;
+}
+
+// What of_python writes in the script.
+std::string line_of(uint32_t code) {
+    using namespace jinja;
+    const std::string c = utf8_of(code), sigma = "\u03a3";
+    const auto lower = [](const std::string& text) { return cased(text, Case::lower); };
+    return fmt::format("{}:{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}:{}:{}:{}:{}.{}.{}.{}\n", code,
+                       is_space(code), is_printable(code), is_letter(code), is_digit(code),
+                       is_numeric(code), is_letter(code) || is_numeric(code),
+                       is_cased_as(c, is_upper), is_cased_as(c, is_lower), cased(c, Case::upper),
+                       lower(c), cased(c, Case::title), lower(c + sigma), lower("a" + c + sigma),
+                       lower("a" + sigma + c + "a"), lower("a" + sigma + c));
+}
+
+TEST(UnicodeTables, a_template_sees_of_every_character_what_python_sees) {
+    const Json& want = record()["python"];
+    std::vector<bool> is_left(kLastCodePoint + 1, false);  // newer than what CPython has
+    for (const Json& gap : want["not"])
+        for (auto code = gap[0].get<uint32_t>(); code <= gap[1]; ++code) is_left[code] = true;
+    Sha256 digest;
+    size_t n = 0;
+    for (uint32_t code = 0; code <= kLastCodePoint; ++code) {
+        if (is_surrogate(code) || is_left[code]) continue;
+        const std::string line = line_of(code);
+        digest.update(std::as_bytes(std::span(line)));
+        ++n;
+    }
+    EXPECT_EQ(n, want["characters"].get<size_t>());
+    EXPECT_EQ(digest.hex(), want["digest"].get<std::string>());
+    if (const char* file = std::getenv("KVIK_WRITE_LINES")) {
+        std::ofstream lines(file);
+        for (uint32_t code = 0; code <= kLastCodePoint; ++code)
+            if (!is_surrogate(code) && !is_left[code]) lines << line_of(code);
+    }
+}
+
+TEST(UnicodeTables, letters_of_unicode_16_have_their_cases) {
+    EXPECT_EQ(cased("\U00010D50", jinja::Case::lower), "\U00010D70");  // Garay
+    EXPECT_EQ(cased("\U00010D85", jinja::Case::title), "\U00010D65");
+    EXPECT_EQ(cased("\u0264\u019b", jinja::Case::upper), "\ua7cb\ua7dc");
+    EXPECT_TRUE(jinja::is_digit(0x10D40));
+    EXPECT_TRUE(jinja::is_printable(0x1C89));
 }
 
 }  // namespace

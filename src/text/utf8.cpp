@@ -1,9 +1,11 @@
 #include "text/utf8.h"
 
 #include <fmt/format.h>
-#include <utf8proc.h>
 
 #include <cstring>
+
+#include "text/code_points.h"
+#include "text/unicode_tables.h"
 
 namespace kvik {
 namespace {
@@ -29,21 +31,10 @@ Lead lead_of(uint8_t byte) noexcept {
 
 // What a terminal draws, and nothing that moves what it draws.
 bool is_visible(std::string_view character) {
-    int32_t code = 0;
-    (void)utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(character.data()),
-                           static_cast<utf8proc_ssize_t>(character.size()), &code);
-    switch (utf8proc_category(code)) {
-        case UTF8PROC_CATEGORY_CN:
-        case UTF8PROC_CATEGORY_CC:
-        case UTF8PROC_CATEGORY_CF:
-        case UTF8PROC_CATEGORY_CS:
-        case UTF8PROC_CATEGORY_CO:
-        case UTF8PROC_CATEGORY_ZL:
-        case UTF8PROC_CATEGORY_ZP:
-            return false;
-        default:
-            return true;
-    }
+    using Category = UnicodeCategory;
+    const auto kind =
+        static_cast<Category>(unicode_value(unicode_categories(), code_point_of(character)));
+    return kind < Category::Zl;
 }
 
 }  // namespace

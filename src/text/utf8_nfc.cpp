@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "text/code_points.h"
 #include "text/unicode_tables.h"
 #include "text/utf8.h"
 
@@ -22,17 +23,11 @@ bool is_ascii(char c) {
 }
 
 uint8_t combining_class(uint32_t character) {
-    const std::span<const uint32_t> runs = unicode_combining_classes();
-    const auto after = std::upper_bound(runs.begin(), runs.end(), character << 8 | 0xFF);
-    return static_cast<uint8_t>(*(after - 1));
+    return unicode_value(unicode_combining_classes(), character);
 }
 
 const Decomposition* find_parts(uint32_t character) {
-    const std::span<const Decomposition> all = unicode_decompositions();
-    const auto found = std::lower_bound(
-        all.begin(), all.end(), character,
-        [](const Decomposition& one, uint32_t value) { return one.character < value; });
-    return found == all.end() || found->character != character ? nullptr : &*found;
+    return unicode_find(unicode_decompositions(), character, &Decomposition::character);
 }
 
 struct Pair {
@@ -68,34 +63,6 @@ std::optional<uint32_t> composed(uint32_t first, uint32_t second) {
     return found->whole;
 }
 
-uint32_t decoded(std::string_view unit) {
-    const auto tail = [&](size_t i) { return uint32_t{static_cast<uint8_t>(unit[i])} & 0x3F; };
-    const uint32_t lead = static_cast<uint8_t>(unit[0]);
-    switch (unit.size()) {
-        case 1:
-            return lead;
-        case 2:
-            return (lead & 31) << 6 | tail(1);
-        case 3:
-            return (lead & 15) << 12 | tail(1) << 6 | tail(2);
-        default:
-            return (lead & 7) << 18 | tail(1) << 12 | tail(2) << 6 | tail(3);
-    }
-}
-
-void append_utf8(uint32_t code, std::string& out) {
-    const auto tail = [&](int shift) { return static_cast<char>(0x80 | (code >> shift & 0x3F)); };
-    if (code < 0x80) {
-        out += static_cast<char>(code);
-    } else if (code < 0x800) {
-        out += {static_cast<char>(0xC0 | code >> 6), tail(0)};
-    } else if (code < 0x10000) {
-        out += {static_cast<char>(0xE0 | code >> 12), tail(6), tail(0)};
-    } else {
-        out += {static_cast<char>(0xF0 | code >> 18), tail(12), tail(6), tail(0)};
-    }
-}
-
 struct Character {
     uint32_t code = 0;
     uint8_t combining = 0;
@@ -108,12 +75,12 @@ class Composer {
         characters_.clear();
         for (size_t at = 0; at < text.size();) {
             const size_t n_bytes = utf8_unit(text.substr(at)).n_bytes;
-            decompose(decoded(text.substr(at, n_bytes)));
+            decompose(code_point_of(text.substr(at, n_bytes)));
             at += n_bytes;
         }
         order();
         compose();
-        for (const Character& character : characters_) append_utf8(character.code, out);
+        for (const Character& character : characters_) append_utf8(out, character.code);
     }
 
   private:

@@ -1,10 +1,11 @@
 #include "text/jinja/unicode.h"
 
-#include <utf8proc.h>
-
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <span>
 
+#include "text/unicode_tables.h"
 #include "text/utf8.h"
 
 namespace kvik::jinja {
@@ -18,9 +19,16 @@ bool is_ascii_letter(char32_t code) {
     return (code | 0x20) >= 'a' && (code | 0x20) <= 'z';
 }
 
-utf8proc_category_t category(char32_t code) {
-    return code == Character::kBroken ? UTF8PROC_CATEGORY_CN
-                                      : utf8proc_category(static_cast<utf8proc_int32_t>(code));
+using Category = UnicodeCategory;
+
+Category category(char32_t code) {
+    return code == Character::kBroken
+               ? Category::Cn
+               : static_cast<Category>(unicode_value(unicode_categories(), code));
+}
+
+bool has(char32_t code, UnicodeTrait trait) {
+    return code != Character::kBroken && (unicode_value(unicode_traits(), code) & trait) != 0;
 }
 
 std::string utf8(char32_t code) {
@@ -29,66 +37,42 @@ std::string utf8(char32_t code) {
     return out;
 }
 
-// Whether a character may become several in upper case; all that do lie in these ranges.
-bool may_grow(char32_t code) {
-    return (code >= 0xDF && code <= 0x587) || (code >= 0x1E96 && code <= 0x1FFC) ||
-           (code >= 0xFB00 && code <= 0xFB17);
+char32_t mapped(std::span<const CaseMap> maps, char32_t code, char32_t otherwise) {
+    const CaseMap* found = unicode_find(maps, code, &CaseMap::from);
+    return found == nullptr ? otherwise : found->to;
 }
 
-// Full case folding of a character that becomes several in another case ("\u00df" -> "ss", ligatures,
-// some Greek), which the library has, unlike its full mappings; empty for all others. The two named
-// ones only fold.
-std::u32string unfolded(char32_t code) {
-    if (!may_grow(code) || code == 0x130 || code == 0x1E9E) return {};
-    utf8proc_int32_t folded[4];
-    int boundary = 0;
-    const utf8proc_ssize_t n = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(code), folded,
-                                                       4, UTF8PROC_CASEFOLD, &boundary);
-    if (n < 2 || n > 4) return {};
-    return {folded, folded + n};
+std::string utf8(const std::array<uint32_t, 3>& codes) {
+    std::string out;
+    for (const uint32_t code : codes)
+        if (code != 0) append_utf8(out, code);
+    return out;
 }
 
-char32_t simple_upper(char32_t code) {
-    return static_cast<char32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(code)));
-}
-
-char32_t simple_title(char32_t code) {
-    return static_cast<char32_t>(utf8proc_totitle(static_cast<utf8proc_int32_t>(code)));
+const SpecialCase* special(char32_t code) {
+    return unicode_find(unicode_special_cases(), code, &SpecialCase::from);
 }
 
 std::string upper(char32_t code) {
-    const std::u32string several = unfolded(code);
-    if (several.empty()) return utf8(simple_upper(code));
-    std::string out;
-    for (const char32_t each : several) append_utf8(out, simple_upper(each));
-    return out;
+    if (const SpecialCase* several = special(code)) return utf8(several->upper);
+    return utf8(mapped(unicode_upper(), code, code));
 }
 
 std::string title(char32_t code) {
-    constexpr char32_t kSharpS =
-        0xDF;  // its simple title is a letter that Unicode's full one is not
-    const std::u32string several = unfolded(code);
-    if (several.empty() || (simple_title(code) != code && code != kSharpS)) {
-        return utf8(simple_title(code));
-    }
-    std::string out = utf8(simple_title(several[0]));
-    for (const char32_t each : several.substr(1)) append_utf8(out, each);
-    return out;
+    if (const SpecialCase* several = special(code)) return utf8(several->title);
+    return utf8(mapped(unicode_title(), code, mapped(unicode_upper(), code, code)));
 }
 
 bool is_case_ignorable(char32_t code) {
-    constexpr std::u32string_view kMarks =
-        U"'.:^`\u00a8\u00ad\u00af\u00b4\u00b7\u00b8\u2018\u2019"
-        U"\u2024\u2027";
     switch (category(code)) {
-        case UTF8PROC_CATEGORY_MN:
-        case UTF8PROC_CATEGORY_ME:
-        case UTF8PROC_CATEGORY_CF:
-        case UTF8PROC_CATEGORY_LM:
-        case UTF8PROC_CATEGORY_SK:
+        case Category::Mn:
+        case Category::Me:
+        case Category::Cf:
+        case Category::Lm:
+        case Category::Sk:
             return true;
         default:
-            return kMarks.find(code) != kMarks.npos;
+            return has(code, kOtherIgnored);
     }
 }
 
@@ -99,10 +83,7 @@ Character character_at(std::string_view text, size_t at) {
     if (byte < 0x80) return {byte, 1};
     const Utf8Unit unit = utf8_unit(text.substr(at));
     if (unit.kind != Utf8Kind::character) return {Character::kBroken, unit.n_bytes};
-    char32_t code = byte & (0x7Fu >> unit.n_bytes);
-    for (size_t i = 1; i < unit.n_bytes; ++i) {
-        code = code << 6 | (static_cast<unsigned char>(text[at + i]) & 0x3Fu);
-    }
+    const char32_t code = code_point_of(text.substr(at, unit.n_bytes));
     return {code, unit.n_bytes};
 }
 
@@ -128,25 +109,6 @@ size_t find_text(std::string_view in, std::string_view what, size_t from) {
     return static_cast<size_t>(static_cast<const char*>(place) - in.data());
 }
 
-void append_utf8(std::string& to, char32_t code) {
-    const auto put = [&](char32_t byte) { to += static_cast<char>(byte); };
-    if (code < 0x80) {
-        put(code);
-    } else if (code < 0x800) {
-        put(0xC0 | code >> 6);
-        put(0x80 | (code & 0x3F));
-    } else if (code < 0x10000) {
-        put(0xE0 | code >> 12);
-        put(0x80 | (code >> 6 & 0x3F));
-        put(0x80 | (code & 0x3F));
-    } else {
-        put(0xF0 | code >> 18);
-        put(0x80 | (code >> 12 & 0x3F));
-        put(0x80 | (code >> 6 & 0x3F));
-        put(0x80 | (code & 0x3F));
-    }
-}
-
 bool is_space(char32_t code) {
     if (is_ascii(code)) {
         return code == ' ' || (code >= 0x09 && code <= 0x0D) || (code >= 0x1C && code <= 0x1F);
@@ -158,14 +120,14 @@ bool is_space(char32_t code) {
 bool is_printable(char32_t code) {
     if (is_ascii(code)) return code >= 0x20 && code < 0x7F;
     switch (category(code)) {
-        case UTF8PROC_CATEGORY_CC:
-        case UTF8PROC_CATEGORY_CF:
-        case UTF8PROC_CATEGORY_CS:
-        case UTF8PROC_CATEGORY_CO:
-        case UTF8PROC_CATEGORY_CN:
-        case UTF8PROC_CATEGORY_ZL:
-        case UTF8PROC_CATEGORY_ZP:
-        case UTF8PROC_CATEGORY_ZS:
+        case Category::Cc:
+        case Category::Cf:
+        case Category::Cs:
+        case Category::Co:
+        case Category::Cn:
+        case Category::Zl:
+        case Category::Zp:
+        case Category::Zs:
             return false;
         default:
             return true;
@@ -173,22 +135,16 @@ bool is_printable(char32_t code) {
 }
 
 bool is_letter(char32_t code) {
-    const utf8proc_category_t kind = category(code);
-    return kind == UTF8PROC_CATEGORY_LU || kind == UTF8PROC_CATEGORY_LL ||
-           kind == UTF8PROC_CATEGORY_LT || kind == UTF8PROC_CATEGORY_LM ||
-           kind == UTF8PROC_CATEGORY_LO;
+    return category(code) <= Category::Lo;
 }
 
 bool is_digit(char32_t code) {
-    const bool raised = code == 0xB2 || code == 0xB3 || code == 0xB9 || code == 0x2070 ||
-                        (code >= 0x2074 && code <= 0x2079) || (code >= 0x2080 && code <= 0x2089);
-    return raised || category(code) == UTF8PROC_CATEGORY_ND;
+    return category(code) == Category::Nd || has(code, kOtherDigit);
 }
 
 bool is_numeric(char32_t code) {
-    const utf8proc_category_t kind = category(code);
-    return kind == UTF8PROC_CATEGORY_ND || kind == UTF8PROC_CATEGORY_NL ||
-           kind == UTF8PROC_CATEGORY_NO;
+    const Category kind = category(code);
+    return (kind >= Category::Nd && kind <= Category::No) || has(code, kOtherNumber);
 }
 
 bool is_cased_as(std::string_view text, bool (*such)(char32_t)) {
@@ -204,16 +160,16 @@ bool is_cased_as(std::string_view text, bool (*such)(char32_t)) {
 
 bool is_upper(char32_t code) {
     if (is_ascii(code)) return code >= 'A' && code <= 'Z';
-    return category(code) == UTF8PROC_CATEGORY_LU;
+    return category(code) == Category::Lu || has(code, kOtherUpper);
 }
 
 bool is_lower(char32_t code) {
     if (is_ascii(code)) return code >= 'a' && code <= 'z';
-    return category(code) == UTF8PROC_CATEGORY_LL;
+    return category(code) == Category::Ll || has(code, kOtherLower);
 }
 
 bool is_cased(char32_t code) {
-    return is_upper(code) || is_lower(code) || category(code) == UTF8PROC_CATEGORY_LT;
+    return is_upper(code) || is_lower(code) || category(code) == Category::Lt;
 }
 
 bool CaseWalk::sigma_ends_word(size_t after) const {
@@ -248,7 +204,7 @@ std::string CaseWalk::next(Case form) {
     if (form == Case::title) return title(code);
     if (code == 0x130) return "i\xCC\x87";  // the one that becomes two in lower case
     if (code == 0x3A3) return utf8(sigma_ends ? 0x3C2 : 0x3C3);
-    return utf8(static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(code))));
+    return utf8(mapped(unicode_lower(), code, code));
 }
 
 }  // namespace kvik::jinja

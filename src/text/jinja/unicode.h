@@ -1,8 +1,8 @@
 // What Python's str knows about characters, over UTF-8.
 //
 // A character is a code point, or a sequence that can never become one (text/utf8.h): such a
-// sequence has a width and a place but no class and no case. Upper and lower case are Python's for
-// every code point; title case is not for some forty Greek letters with several marks.
+// sequence has a width and a place but no class and no case. Classes and cases are those of Unicode
+// 16.0, as Python has them for what its own version knows.
 #pragma once
 
 #include <array>
@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "text/code_points.h"
 
 namespace kvik::jinja {
 
@@ -25,7 +27,7 @@ size_t n_chars(std::string_view text);
 size_t byte_of(std::string_view text, size_t index);
 // Where `what` first stands at or after `from`, or npos. Linear, whatever the texts are.
 size_t find_text(std::string_view in, std::string_view what, size_t from = 0);
-void append_utf8(std::string& to, char32_t code);
+using kvik::append_utf8;
 
 bool is_space(char32_t code);      // str.isspace
 bool is_printable(char32_t code);  // str.isprintable: what repr shows as it is
@@ -49,11 +51,11 @@ class CaseWalk {
 };
 
 bool is_letter(char32_t code);   // str.isalpha
-bool is_digit(char32_t code);    // str.isdigit, but for digits in circles and the like
-bool is_numeric(char32_t code);  // str.isnumeric, but for the letters that are numbers
+bool is_digit(char32_t code);    // str.isdigit
+bool is_numeric(char32_t code);  // str.isnumeric
 bool is_cased(char32_t code);
-bool is_upper(char32_t code);
-bool is_lower(char32_t code);
+bool is_upper(char32_t code);  // str.isupper of the character alone
+bool is_lower(char32_t code);  // str.islower of the character alone
 // No cased character but those that are `such`, and at least one: str.isupper and str.islower.
 bool is_cased_as(std::string_view text, bool (*such)(char32_t));
 
