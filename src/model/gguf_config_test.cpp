@@ -168,19 +168,19 @@ TEST(GgufConfig, what_is_not_computed_is_not_passed_over_in_silence) {
             "'llama.attention.value_length'");
 }
 
-// A gemma3 with windows of 16.
-GgufWriter sample_gemma3() {
+// A gemma3 of two layers, with windows of 16.
+GgufWriter sample_gemma3(uint32_t n_layers = 2, uint32_t window = 16) {
     GgufWriter w;
     w.set("general.architecture", "gemma3");
-    for (const auto& [key, value] :
-         std::initializer_list<std::pair<const char*, uint32_t>>{{"block_count", 2},
-                                                                 {"context_length", 64},
-                                                                 {"embedding_length", 16},
-                                                                 {"feed_forward_length", 16},
-                                                                 {"attention.head_count", 4},
-                                                                 {"attention.key_length", 16},
-                                                                 {"attention.value_length", 16},
-                                                                 {"attention.sliding_window", 16}})
+    for (const auto& [key, value] : std::initializer_list<std::pair<const char*, uint32_t>>{
+             {"block_count", n_layers},
+             {"context_length", 64},
+             {"embedding_length", 16},
+             {"feed_forward_length", 16},
+             {"attention.head_count", 4},
+             {"attention.key_length", 16},
+             {"attention.value_length", 16},
+             {"attention.sliding_window", window}})
         w.set("gemma3." + std::string(key), value);
     w.set("gemma3.attention.layer_norm_rms_epsilon", 1e-6f);
     w.random_tensor("token_embd.weight", DType::f32, {3, 16}, 1);
@@ -299,21 +299,8 @@ TEST(GgufConfig, a_table_of_divisors_is_read_and_must_fit_the_heads) {
 }
 
 TEST(GgufConfig, gemma3_has_windows_in_five_of_six_layers_and_a_base_for_them) {
-    GgufWriter w;
-    w.set("general.architecture", "gemma3");
-    for (const auto& [key, value] :
-         std::initializer_list<std::pair<const char*, uint32_t>>{{"block_count", 7},
-                                                                 {"context_length", 64},
-                                                                 {"embedding_length", 16},
-                                                                 {"feed_forward_length", 16},
-                                                                 {"attention.head_count", 4},
-                                                                 {"attention.key_length", 16},
-                                                                 {"attention.value_length", 16},
-                                                                 {"attention.sliding_window", 8}})
-        w.set("gemma3." + std::string(key), value);
-    w.set("gemma3.attention.layer_norm_rms_epsilon", 1e-6f);
+    GgufWriter w = sample_gemma3(7, 8);
     w.set("gemma3.rope.freq_base", 1e6f).set("gemma3.rope.scaling.factor", 8.0f);
-    w.random_tensor("token_embd.weight", DType::f32, {3, 16}, 1);
     const Result<ModelConfig> config = config_of(w.bytes());
     ASSERT_TRUE(config) << config.error().message;
     EXPECT_EQ(config->windows, (std::vector<uint32_t>{8, 8, 8, 8, 8, 0, 8}));

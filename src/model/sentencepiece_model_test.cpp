@@ -120,9 +120,9 @@ TEST(SentencePieceModel, refuses_what_lies) {
 TEST(SentencePieceModel, every_cut_and_every_changed_byte_ends_in_an_answer) {
     std::string bytes = from_base64(record()["models"]["bpe"].get<std::string>());
     size_t n_refused = 0;
-    for (size_t n = 0; n < bytes.size(); n += 7) n_refused += !read(bytes.substr(0, n));
-    EXPECT_GT(n_refused, bytes.size() / 7 - 2);  // the settings stand at the end
-    for (size_t at = 0; at < bytes.size(); at += 5) {
+    for (size_t n = 0; n < bytes.size(); ++n) n_refused += !read(bytes.substr(0, n));
+    EXPECT_GT(n_refused, bytes.size() - 20);  // the settings stand at the end
+    for (size_t at = 0; at < bytes.size(); ++at) {
         const char was = bytes[at];
         bytes[at] = static_cast<char>(was ^ 0x81);
         const auto model = read(bytes);

@@ -1,4 +1,5 @@
-// tokenizer.json and the files beside it that say what cannot be, or what kvik cannot do.
+// tokenizer.json, tokenizer.model, vocab.json with merges.txt, and the files beside them that say what
+// cannot be, or what kvik cannot do.
 #include <fmt/format.h>
 
 #include <span>
@@ -112,6 +113,74 @@ void steps(Cases& cases) {
     cases.push_back(std::move(named));
 }
 
+// A field of a protobuf message that holds bytes.
+std::string field(char number, std::string_view bytes) {
+    std::string made{static_cast<char>(number << 3 | 2)};
+    size_t n = bytes.size();
+    for (; n > 127; n >>= 7) made += static_cast<char>(0x80 | (n & 0x7F));
+    return made + static_cast<char>(n) + std::string(bytes);
+}
+
+// A field that holds a number below 128.
+std::string number(char number, char value) {
+    return {static_cast<char>(number << 3), value};
+}
+
+void pieces(Cases& cases) {
+    const auto put = [&](std::string lie, std::string_view bytes) {
+        cases.push_back(
+            {"directory: tokenizer.model", std::move(lie), {{"tokenizer.model", raw(bytes)}}, ""});
+    };
+    const auto piece = [](std::string_view text) { return field(1, field(1, text)); };
+    const std::string unknown = field(1, field(1, "<unk>") + number(3, 2));
+    const std::string plain = field(3, number(4, 0));
+    put("nothing: it is empty", "");
+    put("nothing: it is cut in the middle of a piece", unknown.substr(0, unknown.size() / 2));
+    put("no pieces", plain);
+    put("a field of 2^63 bytes", "\x0A\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01");
+    put("a number without an end", std::string(64, '\xFF'));
+    put("a group, which holds groups without an end", std::string(1000, '\x0B'));
+    put("a piece of no bytes", unknown + piece("") + plain);
+    put("a piece of a megabyte", unknown + piece(std::string(1 << 20, 'a')) + plain);
+    put("a piece that is no UTF-8", unknown + piece("\xC3") + plain);
+    put("a piece twice", unknown + piece("a") + piece("a") + plain);
+    put("a piece of a kind that nobody knows",
+        unknown + field(1, field(1, "a") + number(3, 7)) + plain);
+    put("a score that is no number",
+        unknown + field(1, field(1, "a") + std::string("\x15\0\0\xC0\x7F", 5)) + plain);
+    put("an unknown token that is none",
+        unknown + field(2, std::string("\xC0\x02\x09", 3)) + plain);
+    put("a table of characters",
+        unknown + field(3, number(4, 0) + field(1, "nmt_nfkc") + field(2, "xx")));
+    put("spaces that are removed", unknown + field(3, number(4, 1)));
+    put("a model of whole words", unknown + field(2, number(3, 3)) + plain);
+}
+
+void vocabularies(Cases& cases) {
+    const auto put = [&](std::string lie, std::string_view vocab, std::string_view merge_list) {
+        const std::string_view config = R"({"tokenizer_class":"GPT2Tokenizer"})";
+        cases.push_back({"directory: vocab.json and merges.txt",
+                         std::move(lie),
+                         {{"vocab.json", raw(vocab)},
+                          {"merges.txt", raw(merge_list)},
+                          {"tokenizer_config.json", raw(config)}},
+                         ""});
+    };
+    const std::string_view vocab = R"({"a":0,"b":1,"ab":2,"<|endoftext|>":3})";
+    put("nothing: vocab.json is empty", "", "a b\n");
+    put("nothing: vocab.json is cut", vocab.substr(0, 12), "a b\n");
+    put("a million open brackets", std::string(1'000'000, '['), "a b\n");
+    put("a vocabulary that is a list", "[]", "a b\n");
+    put("an id twice", R"({"a":0,"b":1,"ab":1})", "a b\n");
+    put("an id of 2^40", R"({"a":0,"b":1,"ab":1099511627776})", "a b\n");
+    put("an id of -1", R"({"a":0,"b":1,"ab":-1})", "a b\n");
+    put("a merge of one token", vocab, "ab\n");
+    put("a merge of three tokens", vocab, "a b ab\n");
+    put("a merge of what is no token", vocab, "a c\n");
+    put("a merge that is no UTF-8", vocab, "a \xC3\n");
+    put("a line of a megabyte", vocab, "a " + std::string(1 << 20, 'b') + "\n");
+}
+
 }  // namespace
 
 std::vector<HostileFile> hostile_tokenizers() {
@@ -119,6 +188,8 @@ std::vector<HostileFile> hostile_tokenizers() {
     tokens(cases);
     merges(cases);
     steps(cases);
+    pieces(cases);
+    vocabularies(cases);
     return cases;
 }
 
