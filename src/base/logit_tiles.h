@@ -20,7 +20,7 @@ inline constexpr size_t n_logit_tiles(size_t vocab_size) noexcept {
 
 struct LogitTiles {
     std::span<float> maxima;    // the largest logit; +inf if one is NaN; never -0
-    std::span<float> sum_exps;    // sum of exp(logit - maximum)
+    std::span<float> sum_exps;  // sum of exp(logit - maximum)
     std::span<float> tempered;  // sum of exp((logit - maximum) * inverse_temperature)
     float inverse_temperature = 1;
 

@@ -35,7 +35,8 @@ constexpr size_t kType = kDims + 2 * 8;
 constexpr size_t kOffset = kType + 4;
 
 TEST(GgufHeader, another_magic_is_refused) {
-    refused(with_bytes_at(one_tensor(), 0, 'g'), {"m.gguf: magic at byte 0", "'gGUF'", "GGUF file"});
+    refused(with_bytes_at(one_tensor(), 0, 'g'),
+            {"m.gguf: magic at byte 0", "'gGUF'", "GGUF file"});
 }
 
 TEST(GgufHeader, other_versions_are_refused_by_number) {
@@ -46,8 +47,8 @@ TEST(GgufHeader, other_versions_are_refused_by_number) {
 }
 
 TEST(GgufHeader, a_big_endian_file_is_refused_as_such) {
-    refused(with_bytes_at(one_tensor(), 4, 0x03000000u), {"version at byte 4", "3 in big-endian order"},
-            ErrorKind::unsupported);
+    refused(with_bytes_at(one_tensor(), 4, 0x03000000u),
+            {"version at byte 4", "3 in big-endian order"}, ErrorKind::unsupported);
 }
 
 TEST(GgufHeader, counts_are_bounded_by_the_bytes_that_remain) {
@@ -57,7 +58,8 @@ TEST(GgufHeader, counts_are_bounded_by_the_bytes_that_remain) {
             {"metadata_kv_count at byte 16", "1000 of at least 13 bytes each"});
     for (const uint64_t n : kHuge) {
         refused(with_bytes_at(one_tensor(), 8, n), {"tensor_count at byte 8", std::to_string(n)});
-        refused(with_bytes_at(one_tensor(), 16, n), {"metadata_kv_count at byte 16", std::to_string(n)});
+        refused(with_bytes_at(one_tensor(), 16, n),
+                {"metadata_kv_count at byte 16", std::to_string(n)});
     }
 }
 
@@ -112,8 +114,10 @@ TEST(GgufArray, its_length_is_bounded_by_the_bytes_that_remain) {
     const Bytes texts = GgufWriter().set_strings("k", std::array<std::string, 2>{"a", "b"}).bytes();
     refused(with_bytes_at(texts, 41, uint64_t{3}), {"array length", "3 of at least 8 bytes each"});
     for (const uint64_t n : kHuge) {
-        refused(with_bytes_at(ints, 41, n), {"array length of key 'k' at byte 41", std::to_string(n)});
-        refused(with_bytes_at(texts, 41, n), {"array length of key 'k' at byte 41", std::to_string(n)});
+        refused(with_bytes_at(ints, 41, n),
+                {"array length of key 'k' at byte 41", std::to_string(n)});
+        refused(with_bytes_at(texts, 41, n),
+                {"array length of key 'k' at byte 41", std::to_string(n)});
     }
 }
 

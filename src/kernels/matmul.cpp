@@ -35,7 +35,7 @@ void copy_tile(const float* tile, uint32_t n, uint32_t first, uint32_t width, co
 }  // namespace
 
 TileGemm::TileGemm(const KernelTable& kernels, Act act, const PackedMatrix& matrix,
-                         const Activations& x, TileScratch& scratch)
+                   const Activations& x, TileScratch& scratch)
     : kernels_(kernels),
       x_(x),
       scratch_(scratch),
@@ -47,7 +47,7 @@ TileGemm::TileGemm(const KernelTable& kernels, Act act, const PackedMatrix& matr
 }
 
 TileGemm::TileGemm(const KernelTable& kernels, Act act, const PackedMatrix& a,
-                         const PackedMatrix& b, const Activations& x, TileScratch& scratch)
+                   const PackedMatrix& b, const Activations& x, TileScratch& scratch)
     : kernels_(kernels),
       x_(x),
       scratch_(scratch),
@@ -145,7 +145,7 @@ void TileGemm::run(Ready& ready, uint32_t panel, TileOut a, TileOut b) const {
 }
 
 void TileGemm::run_one(const Side& side, const uint8_t* tile, uint32_t index, uint32_t panel,
-                          TileOut out) const {
+                       TileOut out) const {
     const uint32_t n = x_.panel_cols(panel);
     const TileKernels& kernels = *side.kernels;
     switch (side.path) {

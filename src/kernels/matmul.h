@@ -43,10 +43,10 @@ struct PairTiles {
 // matrices of one shape (tile p of each).
 class TileGemm {
   public:
-    TileGemm(const KernelTable& kernels, Act act, const PackedMatrix& matrix,
-                const Activations& x, TileScratch& scratch);
+    TileGemm(const KernelTable& kernels, Act act, const PackedMatrix& matrix, const Activations& x,
+             TileScratch& scratch);
     TileGemm(const KernelTable& kernels, Act act, const PackedMatrix& a, const PackedMatrix& b,
-                const Activations& x, TileScratch& scratch);
+             const Activations& x, TileScratch& scratch);
 
     uint32_t n_pairs() const { return n_pairs_; }
 
@@ -123,8 +123,7 @@ struct TileRef {
 template <class Sink>
 void matmul_tiles(const KernelTable& kernels, Act act, TileRef a, TileRef b, const Activations& x,
                   TileScratch& scratch, const Sink& sink) {
-    const TileGemm product(kernels, act, *a.matrix, b.matrix ? *b.matrix : *a.matrix, x,
-                              scratch);
+    const TileGemm product(kernels, act, *a.matrix, b.matrix ? *b.matrix : *a.matrix, x, scratch);
     product.one({a.tile, b.matrix ? b.tile : kNoTile}, sink);
 }
 

@@ -12,7 +12,8 @@ inline void note_tiles(const KernelTable& kernels, const float* logits, uint32_t
                        const LogitTiles& tiles) noexcept {
     float* maxima = tiles.maxima.data();
     if (!tiles.maxima.empty()) kernels.tile_maxima(logits, n, maxima);
-    if (!tiles.sum_exps.empty()) kernels.tile_sum_exp(logits, n, maxima, 1.0f, tiles.sum_exps.data());
+    if (!tiles.sum_exps.empty())
+        kernels.tile_sum_exp(logits, n, maxima, 1.0f, tiles.sum_exps.data());
     if (!tiles.tempered.empty())
         kernels.tile_sum_exp(logits, n, maxima, tiles.inverse_temperature, tiles.tempered.data());
 }

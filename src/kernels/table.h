@@ -197,7 +197,7 @@ struct KernelTable {
     // of exp((x - maximum) * inverse_temperature).
     void (*tile_maxima)(const float* x, uint32_t n, float* maxima);
     void (*tile_sum_exp)(const float* x, uint32_t n, const float* maxima, float inverse_temperature,
-                        float* sum_exps);
+                         float* sum_exps);
 };
 
 extern const KernelTable kScalarKernels;

@@ -26,7 +26,8 @@ class Pieces {
 };
 
 uint32_t max_k(const ModelConfig& config) {
-    return std::max({config.hidden_size, config.intermediate_size, config.n_heads * config.head_dim});
+    return std::max(
+        {config.hidden_size, config.intermediate_size, config.n_heads * config.head_dim});
 }
 
 uint64_t lay_out(TransformerScratch& s, const ModelConfig& config, ActForms forms,
@@ -69,11 +70,12 @@ uint64_t lay_out(TransformerScratch& s, const ModelConfig& config, ActForms form
             pieces.take<int32_t>(kBundleItems * kMaxQueries * kMaxQueryGroups * 4);
         auto* states = pieces.take<AttentionState>(kBundleItems * sizeof(AttentionState));
         if (base)
-            s.workers.push_back(
-                {tiles, Activations(own, kPanelCols, k, forms),
-                 Activations(shared, static_cast<uint32_t>(rows), k, forms),
-                 Activations(shared_ff, static_cast<uint32_t>(rows), config.intermediate_size, of_ff), row,
-                 residual_row, queries, scores, quant_q, quant_d, quant_nsum, states});
+            s.workers.push_back({tiles, Activations(own, kPanelCols, k, forms),
+                                 Activations(shared, static_cast<uint32_t>(rows), k, forms),
+                                 Activations(shared_ff, static_cast<uint32_t>(rows),
+                                             config.intermediate_size, of_ff),
+                                 row, residual_row, queries, scores, quant_q, quant_d, quant_nsum,
+                                 states});
     }
     return pieces.used();
 }

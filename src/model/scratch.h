@@ -50,11 +50,12 @@ inline constexpr uint32_t kBundleItems = 8;
 // What a worker keeps to itself.
 struct WorkerScratch {
     TileScratch tiles;
-    Activations activations;   // of a small batch: each worker loads all of it, without a barrier
-    Activations shared;        // of a large one: a handle of its own to the memory of all
-    Activations shared_ff;     // of the MLP's inner rows where whoever computes them quantises them
-    float* row = nullptr;      // [max(hidden, ...)] a normed row on its way
-    float* residual_row = nullptr;  // [hidden] a row of the residual stream that another worker owns
+    Activations activations;  // of a small batch: each worker loads all of it, without a barrier
+    Activations shared;       // of a large one: a handle of its own to the memory of all
+    Activations shared_ff;    // of the MLP's inner rows where whoever computes them quantises them
+    float* row = nullptr;     // [max(hidden, ...)] a normed row on its way
+    float* residual_row =
+        nullptr;               // [hidden] a row of the residual stream that another worker owns
     float* queries = nullptr;  // [kBundleItems][kMaxQueries][kMaxHeadDim]
     float* scores = nullptr;   // [kMaxQueries][kChunkTokens]
     // The queries of q8 KV, as QuantQueries has them, for each item of a bundle.
@@ -91,7 +92,7 @@ class TransformerScratch : public Scratch {
 
     float* x = nullptr;                 // residual stream [max_rows, hidden]
     float* x_next = nullptr;            // the same, one addition further
-    float* update = nullptr;             // as x: what attention or MLP adds to it
+    float* update = nullptr;            // as x: what attention or MLP adds to it
     float* q = nullptr;                 // [max_rows, n_heads * head_dim]
     float* k = nullptr;                 // [max_rows, n_kv_heads * head_dim]
     float* v = nullptr;                 // the same

@@ -16,7 +16,8 @@ TEST_P(Widened, by_dead_weight_gives_the_narrow_models_bits) {
     TinyLlama narrow;
     narrow.dtype = GetParam();
     narrow.context_length = 512;
-    if (dtype_info(narrow.dtype).group_size == 256) narrow.hidden_size = narrow.intermediate_size = 256;
+    if (dtype_info(narrow.dtype).group_size == 256)
+        narrow.hidden_size = narrow.intermediate_size = 256;
     const std::vector<TokenId> tokens = random_tokens(300, narrow.vocab_size, 3);
     const std::vector<std::byte> bytes = tiny_llama(narrow).bytes();
     const auto read = GgufFile::from_bytes(bytes, "narrow");

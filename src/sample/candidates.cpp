@@ -74,7 +74,8 @@ TotalWeight estimate_fixed_weights(const Tempered& tempered, const TiledRow& row
         high += high_to_f64(e) * high_to_f64(sum_exp);
     };
     const auto sum_exp_of = [&](size_t t) {
-        return row.has_patch(t) ? tile_sum_exp_of(row.tile(t), row.maxima[t], inverse) : sum_exps[t];
+        return row.has_patch(t) ? tile_sum_exp_of(row.tile(t), row.maxima[t], inverse)
+                                : sum_exps[t];
     };
     const size_t n_tiles = row.maxima.size();
     size_t t = 0;

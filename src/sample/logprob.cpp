@@ -60,7 +60,8 @@ struct SomeTiles {
 
 double log_sum_exp(const LogitTiles& tiles) noexcept {
     const size_t n_tiles = tiles.maxima.size();
-    KVIK_CHECK(tiles.sum_exps.size() == n_tiles, "a log-probability needs the sum_exps of all tiles");
+    KVIK_CHECK(tiles.sum_exps.size() == n_tiles,
+               "a log-probability needs the sum_exps of all tiles");
     const float max = largest({{}, tiles.maxima});
     if (!is_sampleable(max)) return std::numeric_limits<double>::quiet_NaN();
     TileSum sum(max);

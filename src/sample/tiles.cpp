@@ -51,9 +51,10 @@ float tile_maximum(std::span<const float> tile) noexcept {
     return whole_maximum(tile.size() == kLogitTile ? tile.data() : padded(tile).data());
 }
 
-float tile_sum_exp_of(std::span<const float> tile, float maximum, float inverse_temperature) noexcept {
+float tile_sum_exp_of(std::span<const float> tile, float maximum,
+                      float inverse_temperature) noexcept {
     return whole_sum_exp(tile.size() == kLogitTile ? tile.data() : padded(tile).data(), maximum,
-                      inverse_temperature);
+                         inverse_temperature);
 }
 
 void note_maxima(std::span<const float> row, std::span<float> maxima) noexcept {
@@ -64,15 +65,15 @@ void note_maxima(std::span<const float> row, std::span<float> maxima) noexcept {
 }
 
 void note_sum_exp(std::span<const float> row, std::span<const float> maxima,
-                 float inverse_temperature, std::span<float> sum_exps) noexcept {
+                  float inverse_temperature, std::span<float> sum_exps) noexcept {
     KVIK_CHECK(sum_exps.size() == n_logit_tiles(row.size()) && maxima.size() == sum_exps.size(),
                "there is a sum_exp for every tile");
     const size_t n_whole = row.size() / kLogitTile;
     for (size_t t = 0; t < n_whole; ++t)
         sum_exps[t] = whole_sum_exp(&row[t * kLogitTile], maxima[t], inverse_temperature);
     if (n_whole < sum_exps.size())
-        sum_exps[n_whole] =
-            tile_sum_exp_of(row.subspan(n_whole * kLogitTile), maxima[n_whole], inverse_temperature);
+        sum_exps[n_whole] = tile_sum_exp_of(row.subspan(n_whole * kLogitTile), maxima[n_whole],
+                                            inverse_temperature);
 }
 
 }  // namespace kvik

@@ -13,10 +13,11 @@ namespace kvik {
 
 void note_maxima(std::span<const float> row, std::span<float> maxima) noexcept;
 void note_sum_exp(std::span<const float> row, std::span<const float> maxima,
-                 float inverse_temperature, std::span<float> sum_exps) noexcept;
+                  float inverse_temperature, std::span<float> sum_exps) noexcept;
 
 // Of one tile of at most 16 logits.
 float tile_maximum(std::span<const float> tile) noexcept;
-float tile_sum_exp_of(std::span<const float> tile, float maximum, float inverse_temperature) noexcept;
+float tile_sum_exp_of(std::span<const float> tile, float maximum,
+                      float inverse_temperature) noexcept;
 
 }  // namespace kvik

@@ -77,16 +77,18 @@ void arrays(Cases& cases) {
         with_bytes_at(numbers, 41, uint64_t{1} << 61));
     add(cases, about, "2^63 strings", with_bytes_at(texts, 41, kTop));
     add(cases, about, "3 strings, and 2 remain", with_bytes_at(texts, 41, uint64_t{3}));
-    add(cases, about, "a string of 2^64 - 7 bytes inside", with_bytes_at(texts, 49, UINT64_MAX - 6));
-    add(cases, about, "numbers that say they are arrays", with_bytes_at(numbers, 37, GgufType::array));
+    add(cases, about, "a string of 2^64 - 7 bytes inside",
+        with_bytes_at(texts, 49, UINT64_MAX - 6));
+    add(cases, about, "numbers that say they are arrays",
+        with_bytes_at(numbers, 37, GgufType::array));
     add(cases, about, "arrays nested 9 deep",
         GgufWriter().put("k", GgufType::array, nested_array(9)).bytes());
     add(cases, about, "2^60 arrays inside an array",
         with_bytes_at(GgufWriter().put("k", GgufType::array, nested_array(2)).bytes(), 41,
-                 uint64_t{1} << 60));
+                      uint64_t{1} << 60));
     add(cases, about, "2^62 numbers in an array inside an array",
         with_bytes_at(GgufWriter().put("k", GgufType::array, nested_array(2)).bytes(), 53,
-                 uint64_t{1} << 62));
+                      uint64_t{1} << 62));
     add(cases, about, "an array inside an array that ends too early",
         cut(GgufWriter().put("k", GgufType::array, nested_array(2)).bytes(), 63));
     add(cases, about, "elements of type 13", with_bytes_at(numbers, 37, uint32_t{13}));
@@ -116,7 +118,8 @@ Bytes shaped(uint64_t fastest, uint64_t next) {
 void tensors(Cases& cases) {
     const std::string about = "GGUF: tensors";
     add(cases, about, "nothing: it ends inside a shape", cut(one_tensor(), kDims + 5));
-    add(cases, about, "a name of 2^64 - 1 bytes", with_bytes_at(one_tensor(), kTensorName, UINT64_MAX));
+    add(cases, about, "a name of 2^64 - 1 bytes",
+        with_bytes_at(one_tensor(), kTensorName, UINT64_MAX));
     add(cases, about, "no name", named(""));
     add(cases, about, "a name that is not UTF-8", named("\x80"));
     add(cases, about, "a name that would clear the screen",
@@ -139,8 +142,10 @@ void tensors(Cases& cases) {
     add(cases, about, "rows of 33 in groups of 32",
         GgufWriter().tensor({"t", 8, {32, 33}, Bytes(34 * 32)}).bytes());
     add(cases, about, "type 23, which kvik does not read", with_bytes_at(one_tensor(), kType, 23u));
-    add(cases, about, "type 1000, which nobody gave out", with_bytes_at(one_tensor(), kType, 1000u));
-    add(cases, about, "data at an unaligned offset", with_bytes_at(one_tensor(), kOffset, uint64_t{8}));
+    add(cases, about, "type 1000, which nobody gave out",
+        with_bytes_at(one_tensor(), kType, 1000u));
+    add(cases, about, "data at an unaligned offset",
+        with_bytes_at(one_tensor(), kOffset, uint64_t{8}));
     add(cases, about, "data behind the end", with_bytes_at(one_tensor(), kOffset, uint64_t{32}));
     add(cases, about, "data at 2^64 - 32: its end wraps to 0",
         with_bytes_at(one_tensor(), kOffset, UINT64_MAX - 31));

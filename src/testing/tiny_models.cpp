@@ -104,7 +104,8 @@ std::string config_of(const TinyModel& m) {
             R"({{"model_type":"gpt2","n_layer":{},"n_embd":{},"n_head":{},"n_inner":{},)"
             R"("n_positions":{},"vocab_size":{},"layer_norm_epsilon":1e-05,)"
             R"("activation_function":"gelu_new"}})",
-            m.n_layers, m.hidden_size, m.n_heads, m.intermediate_size, m.context_length, m.vocab_size);
+            m.n_layers, m.hidden_size, m.n_heads, m.intermediate_size, m.context_length,
+            m.vocab_size);
     std::string text = fmt::format(
         R"({{"model_type":"{}","num_hidden_layers":{},"hidden_size":{},"num_attention_heads":{},)"
         R"("num_key_value_heads":{},"head_dim":{},"intermediate_size":{},"vocab_size":{},)"

@@ -75,7 +75,7 @@ struct ModelTarget {
     std::string* path = nullptr;
     std::optional<std::string>* system = nullptr;
     std::shared_ptr<FetchWish> fetch = {};  // set by the table's own flags
-    ChosenModel* chosen = nullptr;  // all that is known of it
+    ChosenModel* chosen = nullptr;          // all that is known of it
 };
 
 // What flags are set to where nothing above says it: first the configuration file, read once
