@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <random>
 
-#include "engine/session/chat_prompt.h"
 #include "engine/ledger/token_ledger.h"
+#include "engine/session/chat_prompt.h"
 #include "kvik/kvik.h"
 #include "real_models.h"
 
