@@ -209,12 +209,13 @@ constexpr Usual kUsual[] = {
     {"0.8", "temp"}, {"40", "top-k"}, {"0.9", "top-p"}, {"1.1", "repeat-penalty"}};
 
 void add_usual(std::vector<ModelDefault>& settings) {
-    for (const auto& [value, flag] : kUsual) {
+    for (const Usual& usual : kUsual) {
         const bool is_stated =
             std::any_of(settings.begin(), settings.end(),
-                        [&](const ModelDefault& setting) { return setting.key == flag; });
+                        [&](const ModelDefault& setting) { return setting.key == usual.flag; });
         if (!is_stated)
-            settings.push_back({.key = std::string(flag), .values = {std::string(value)}});
+            settings.push_back(
+                {.key = std::string(usual.flag), .values = {std::string(usual.value)}});
     }
 }
 
